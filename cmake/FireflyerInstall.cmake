@@ -1,0 +1,2 @@
+function(ff_install)
+endfunction()
