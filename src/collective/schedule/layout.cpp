@@ -17,4 +17,20 @@ Partition::Partition(Layout layout, uint64_t count, size_t element_bytes, uint64
   chunks_ = std::max<uint64_t>(1, (largest_block + chunk_lines - 1) / chunk_lines);
 }
 
+uint64_t Partition::total(Region region) const {
+  const uint64_t block_lines = blocks_.start(region.block + 1u) - blocks_.start(region.block);
+  const uint64_t pieces = chunks_ * parts_;
+  const uint64_t extra = block_lines % pieces;  // pieces 0 .. extra-1 have a line more
+  // Piece numbers below `extra` that are this part's: part, part + parts, ...
+  const uint64_t longer = (extra + parts_ - 1 - region.part) / parts_;
+  const uint64_t elements = (chunks_ * (block_lines / pieces) + longer) * line_elements_;
+
+  // The vector's last line may be cut short; it belongs to the last piece that has lines.
+  const uint64_t lines = count_ / line_elements_ + (count_ % line_elements_ != 0 ? 1 : 0);
+  const uint64_t last = block_lines >= pieces ? pieces - 1 : extra - 1;
+  const bool ends_here = block_lines > 0 && blocks_.start(region.block + 1u) == lines;
+  return ends_here && last % parts_ == region.part ? elements - (lines * line_elements_ - count_)
+                                                   : elements;
+}
+
 }  // namespace ff

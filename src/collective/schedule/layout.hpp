@@ -39,6 +39,8 @@ class Partition {
     const uint64_t first = begin < count_ ? begin : count_;
     return {first, (end < count_ ? end : count_) - first};
   }
+  // Elements of a block's part in all chunks together. Constant time.
+  uint64_t total(Region region) const;
 
  private:
   struct Share {  // `each` for everyone and one more for the first `extra`
