@@ -23,4 +23,6 @@ struct Command {
   std::vector<std::string>* words_after_dashes = nullptr;
 };
 
+Command add_run(CLI::App& parent);
+
 }  // namespace ff::tools

@@ -33,8 +33,13 @@ std::span<const Algorithm* const> algorithms();
 Result<const Algorithm*> find_algorithm(std::string_view name);  // the error lists the names
 
 // One file each.
-extern const Algorithm kOneShot;  // every rank reads every input
-extern const Algorithm kSwap;     // one-shot of two ranks that write each other's slots in turn
-extern const Algorithm kDirect;   // reduce-scatter and all-gather straight between owners
+extern const Algorithm kOneShot;            // every rank reads every input
+extern const Algorithm kSwap;               // one-shot of two that write each other's slots in turn
+extern const Algorithm kDirect;             // reduce-scatter and all-gather straight between owners
+extern const Algorithm kRecursiveDoubling;  // exchange everything, log2 n times
+extern const Algorithm kDoubleTree;         // two binary trees over ranks alone on their nodes
+extern const Algorithm kHierarchicalTree;   // node by node, two binary trees between
+extern const Algorithm kHierarchicalDirect;  // node by node, direct between
+extern const Algorithm kRing;                // twice round all ranks
 
 }  // namespace ff

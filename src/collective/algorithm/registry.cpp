@@ -8,7 +8,16 @@
 namespace ff {
 namespace {
 
-constexpr std::array kAll = {&kOneShot, &kSwap, &kDirect};
+constexpr std::array kAll = {
+    &kOneShot,
+    &kSwap,
+    &kDirect,
+    &kRecursiveDoubling,
+    &kDoubleTree,
+    &kHierarchicalTree,
+    &kHierarchicalDirect,
+    &kRing,
+};
 
 }  // namespace
 
