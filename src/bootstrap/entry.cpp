@@ -1,7 +1,6 @@
 #include "bootstrap/entry.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 
@@ -40,7 +39,7 @@ Result<Entry> own_entry(std::string socket) {
     entry.run += fmt::format("{:02x}", std::to_integer<unsigned>(nonce[i]));
   entry.boot = boot_id("/");
   entry.host = host_name();
-  entry.pid = getpid();
+  entry.pid = own_pid("/");  // the number that a reader of this /proc can look up
   const Result<ProcessFacts> self = read_process("/", entry.pid);
   entry.start = self.ok() ? self->start_time : 0;
   entry.socket = std::move(socket);

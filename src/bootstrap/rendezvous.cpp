@@ -38,7 +38,7 @@ Result<Record> own_record(const JoinOptions& options, std::span<const std::byte>
   record.rank = options.rank.value();
   record.pid = getpid();
   record.pid_namespace = pid_namespace("/");
-  const Result<ProcessFacts> self = read_process("/", record.pid);
+  const Result<ProcessFacts> self = read_process("/", own_pid("/"));
   record.start_time = self.ok() ? self->start_time : 0;  // /proc may be absent or hidden
   record.host = options.host.empty() ? host_name() : options.host;
   record.node = options.node.empty() ? boot_id("/") : options.node;

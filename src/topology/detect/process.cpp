@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <sstream>
 
 #include "topology/detect/read_file.hpp"
@@ -31,6 +33,12 @@ Result<ProcessFacts> read_process(const std::string& root, int64_t pid) {
   fields >> facts.start_time;
   if (!fields) return Status(FF_ERROR_SYSTEM, fmt::format("{} is cut short", path));
   return facts;
+}
+
+int64_t own_pid(const std::string& root) {
+  char target[32] = {};
+  const ssize_t bytes = readlink((root + "/proc/self").c_str(), target, sizeof target - 1);
+  return bytes > 0 ? std::strtoll(target, nullptr, 10) : 0;
 }
 
 uint64_t pid_namespace(const std::string& root) {

@@ -17,6 +17,9 @@ struct ProcessFacts {
 // FF_ERROR_UNREACHABLE when there is no such process (or /proc hides it).
 Result<ProcessFacts> read_process(const std::string& root, int64_t pid);
 
+// This process's number in the PID namespace that this /proc shows; 0 when it shows none.
+int64_t own_pid(const std::string& root);
+
 // Two processes of one PID namespace give the same number; 0 = unknown.
 uint64_t pid_namespace(const std::string& root);
 
