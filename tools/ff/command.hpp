@@ -7,6 +7,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ struct Command {
   CLI::App* app = nullptr;   // owned by the App that it was added to
   std::function<int()> run;  // owns the parsed options
   // Where the words after "--" go, unparsed (CLI11 would read "[1,2]" or "" its own way). It must
-  // live as long as `run`. nullptr: this command takes none.
-  std::vector<std::string>* words_after_dashes = nullptr;
+  // live as long as `run`; set only if there is a "--". nullptr: this command takes none.
+  std::optional<std::vector<std::string>>* words_after_dashes = nullptr;
 };
 
 Command add_run(CLI::App& parent);

@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
                    command.app->get_name());
         return ff::tools::kExitUsage;
       }
-      command.words_after_dashes->assign(dashes + 1, end);
+      command.words_after_dashes->emplace(dashes + 1, end);
     }
     return command.run();
   }

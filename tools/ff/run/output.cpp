@@ -116,7 +116,7 @@ void Output::abandon(size_t index) {
   }
   if (error == EPIPE || write_error_ != 0) return;
   write_error_ = error;
-  say(fmt::format("cannot write the ranks' {}: {}; what they print from now on is lost",
+  say(fmt::format("cannot write the ranks' {}: {}; the job ends",
                   index == 0 ? "standard output" : "standard error", strerror(error)));
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "ff/command.hpp"
@@ -24,19 +25,19 @@ struct Parsed {
   Options options;
   std::string bind = "none", tag;
   double timeout_seconds = 0, grace_seconds = 5;
-  std::vector<std::string> after_dashes;
+  std::optional<std::vector<std::string>> after_dashes;
 };
 
 void add_options(CLI::App& app, Parsed& parsed) {
   // A century, so that seconds still fit into nanoseconds.
   const CLI::Range seconds(0.0, 3.2e9);
-  app.add_option("-n,--ranks", parsed.options.ranks, "How many ranks (processes) to start")
+  app.add_option("-n", parsed.options.ranks, "How many ranks (processes) to start")
       ->required()
       ->type_name("N");
   app.add_option("--bind", parsed.bind, "core: rank r to the r-th CPU this process may use; none")
       ->check(CLI::IsMember({"core", "none"}))
       ->capture_default_str();
-  app.add_option("-x,--export", parsed.options.exports,
+  app.add_option("-x", parsed.options.exports,
                  "Set a variable for the ranks (they inherit the environment anyway). Repeatable")
       ->type_name("VAR[=VALUE]")
       ->type_size(1)
@@ -59,11 +60,9 @@ void add_options(CLI::App& app, Parsed& parsed) {
 // The words of the program: what follows "--", or the first word that is no option.
 std::vector<std::string> program_of(const CLI::App& app, const Parsed& parsed) {
   std::vector<std::string> words = app.remaining();
-  if (words.empty()) return parsed.after_dashes;
-  if (!parsed.after_dashes.empty()) {
-    words.push_back("--");
-    words.insert(words.end(), parsed.after_dashes.begin(), parsed.after_dashes.end());
-  }
+  if (!parsed.after_dashes) return words;
+  if (!words.empty()) words.push_back("--");  // the program's own
+  words.insert(words.end(), parsed.after_dashes->begin(), parsed.after_dashes->end());
   return words;
 }
 

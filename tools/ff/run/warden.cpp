@@ -18,6 +18,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "ff/run/process_tree.hpp"
 
@@ -84,6 +85,10 @@ int Warden::run() {
   std::array<epoll_event, 64> events;
   while (!finished()) {
     output_.pump();
+    if (output_.write_error() != 0 && cause_ == Cause::kNone) {
+      cause_ = Cause::kOutputLost;
+      enter(Phase::kTerminating);
+    }
     const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
                                  milliseconds_to_deadline());
     if (count < 0 && errno != EINTR) fail("cannot wait for events", errno);
@@ -213,13 +218,13 @@ void Warden::reap() {
 
 void Warden::rank_ended(size_t rank, const Outcome& outcome) {
   output_.rank_ended(static_cast<int>(rank));
-  ranks_[rank].pid = -1;
+  const pid_t pid = std::exchange(ranks_[rank].pid, -1);
   outcomes_[rank] = outcome;
   --running_;
   if (cause_ != Cause::kNone || !outcome.failed()) return;
   culprit_ = rank;
   read_start_errors();
-  rank_failed(rank);
+  rank_failed(rank, pid);
 }
 
 void Warden::read_start_errors() {
@@ -229,7 +234,7 @@ void Warden::read_start_errors() {
   }
 }
 
-void Warden::rank_failed(size_t rank) {
+void Warden::rank_failed(size_t rank, pid_t pid) {
   if (start_error_) {
     cause_ = Cause::kCannotStart;
     culprit_ = static_cast<size_t>(start_error_->rank);
@@ -237,8 +242,8 @@ void Warden::rank_failed(size_t rank) {
     return;
   }
   cause_ = Cause::kRankFailed;
-  output_.say(fmt::format("rank {} {}{}", rank, describe(outcomes_[rank]),
-                          running_ > 0 ? fmt::format("; ending {}", list_running()) : ""));
+  output_.say(
+      fmt::format("rank {} (pid {}) {}; the job ends", rank, pid, describe(outcomes_[rank])));
   if (phase_ == Phase::kRunning) enter(Phase::kSettling);
 }
 
@@ -255,6 +260,8 @@ void Warden::enter(Phase phase) {
       if (cause_ == Cause::kNone) {
         if (const auto left = descendants(); left && !left->empty())
           output_.say("ending what ranks left behind: " + list_processes(*left));
+      } else if (cause_ == Cause::kRankFailed) {
+        output_.say("ending " + list_running());
       }
       signal_all(SIGTERM);
       signal_all(SIGCONT);  // one that is stopped would not see it
@@ -369,6 +376,7 @@ int Warden::exit_code() const {
       return 128 + signal_;
     case Cause::kTimeout:
       return 124;  // as timeout(1) says it
+    case Cause::kOutputLost:
     case Cause::kLauncherDied:
       return 1;
     case Cause::kNone:

@@ -44,7 +44,15 @@ class Warden {
     kAbandoned     // not even that helped, within reason
   };
   // Why the job ends, first come: later events are consequences.
-  enum class Cause { kNone, kRankFailed, kCannotStart, kSignal, kTimeout, kLauncherDied };
+  enum class Cause {
+    kNone,
+    kRankFailed,
+    kCannotStart,
+    kSignal,
+    kTimeout,
+    kOutputLost,
+    kLauncherDied
+  };
   struct Rank {
     pid_t pid = -1;
     Descriptor pidfd;  // invalid before it started, after it ended, and where pidfds do not work
@@ -58,7 +66,7 @@ class Warden {
   void handle_signal(int signal);
   void reap();
   void rank_ended(size_t rank, const Outcome& outcome);
-  void rank_failed(size_t rank);
+  void rank_failed(size_t rank, pid_t pid);
   void read_start_errors();
 
   void enter(Phase phase);
