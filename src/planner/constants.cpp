@@ -116,7 +116,7 @@ constexpr std::array<NamedNetwork, 4> kNetworks = {{
 constexpr PlanConstants kPlan = {
     .slots_own_core = 3,
     .slots_shared_core = 1,
-    .slots_network = 4,
+    .slots_network = 8,
     .channels = 2,
     .least_chunk_bytes = 16'384,
 };

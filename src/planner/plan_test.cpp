@@ -60,10 +60,10 @@ TEST(Planner, TwoRanksSwapWhatIsSmallAndShareOutTheRest) {
 TEST(Planner, RanksThatShareCoresTakeOneSlotAndAMebibyteAtATime) {
   for (const uint32_t ranks : {4u, 8u}) {
     Planner planner(one_node(ranks));
-    for (const uint64_t bytes : {uint64_t{4}, uint64_t{40}, kKiB}) {
+    for (const uint64_t bytes : {uint64_t{4}, uint64_t{40}}) {
       EXPECT_STREQ(plan_of(planner, bytes).algorithm->name, "one_shot") << ranks << ' ' << bytes;
     }
-    for (const uint64_t bytes : {16 * kKiB, 64 * kKiB, 256 * kKiB, kMiB, 4 * kMiB, 16 * kMiB}) {
+    for (const uint64_t bytes : {64 * kKiB, 256 * kKiB, kMiB, 4 * kMiB, 16 * kMiB}) {
       const Plan plan = plan_of(planner, bytes);
       EXPECT_STREQ(plan.algorithm->name, "direct") << ranks << ' ' << bytes;
       EXPECT_EQ(plan.slots, 1);

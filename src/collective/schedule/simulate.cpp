@@ -118,7 +118,9 @@ Simulator::Simulator(const Schedule& schedule, const Placement& placement, const
     const uint32_t node = placement.node_of(rank).value();
     if (step.kind == StepKind::kEnter) {
       server_.push_back(kNone);
-    } else if (step.executor.unit == Unit::kCpu) {
+    } else if (step.executor.unit == Unit::kCpu ||
+               (step.executor.unit == Unit::kNic && machine.network.core_mb_per_s != 0)) {
+      // A port that cannot fetch by itself is fed by the rank's core.
       server_.push_back(first_core[node] + placement.local_rank(rank).value() % cores_of_[node]);
     } else {
       // A rank's units are few and its steps lie close together: search from the end.
@@ -165,12 +167,20 @@ Simulator::Cost Simulator::cost(StepId id, uint64_t chunk, const Sizes& sizes,
                                 const Regime& regime) const {
   const Step& step = schedule_.steps[id];
   const uint32_t server = server_[id];
-  const uint32_t node = server_node_[server];
   const SharedMemoryModel& model = machine_.memory;
   const NetworkModel& network = machine_.network;
-  uint64_t caller = 0, near_slot = 0, transfer = 0, take_back = 0, handed = 0;
+  uint64_t caller = 0, near_slot = 0, transfer = 0, take_back = 0;
   Cost cost;
   cost.core = nanoseconds(model.step_ns);
+  if (step.kind == StepKind::kPut) {  // the port reads, the core at most hands over
+    for (const Operand& operand : step.out) {
+      cost.core += nanoseconds(network.message_ns);
+      if (network.core_mb_per_s != 0) {
+        cost.core += transfer_time(sizes.bytes(operand.region, chunk), network.core_mb_per_s);
+      }
+    }
+    return cost;
+  }
   for (const Operand& operand : step.in) {
     const uint64_t bytes = sizes.bytes(operand.region, chunk);
     if (operand.place != Place::kRing) {
@@ -192,11 +202,8 @@ Simulator::Cost Simulator::cost(StepId id, uint64_t chunk, const Sizes& sizes,
       continue;
     }
     const Ring& ring = schedule_.rings[operand.ring];
-    if (placement_.node_of(ring.home).value() != node) {
-      cost.core += nanoseconds(network.message_ns);
-      handed += bytes;
-    } else if (ring.sharing == Sharing::kOwn && ring.result == kNone &&
-               read_elsewhere_[operand.ring] && bytes > model.inline_bytes) {
+    if (ring.sharing == Sharing::kOwn && ring.result == kNone && read_elsewhere_[operand.ring] &&
+        bytes > model.inline_bytes) {
       take_back += bytes;
     } else {
       near_slot += bytes;
@@ -211,7 +218,6 @@ Simulator::Cost Simulator::cost(StepId id, uint64_t chunk, const Sizes& sizes,
   cost.core += slot_time(near_slot, model.core_mb_per_s);
   cost.core += slot_time(transfer, model.transfer_mb_per_s);
   cost.core += slot_time(take_back, model.take_back_mb_per_s);
-  if (network.core_mb_per_s != 0) cost.core += transfer_time(handed, network.core_mb_per_s);
   cost.memory = blend(0, transfer_time(caller, model.node_memory_mb_per_s), regime.caller_miss);
   return cost;
 }

@@ -1,11 +1,12 @@
-// A discrete-event run of the graph. An event is a step whose messages leave its core, a step that
-// became ready, or a server that became free; ties in time go by kind and number, so a run has one
-// outcome.
+// A discrete-event run of the graph. An event is a message that reaches the receiver's port, a step
+// whose messages leave its core, a step that became ready, or a server that became free; ties in
+// time go by kind and number, so a run has one outcome.
 //
 // Servers are cores (shared by the ranks bound to them) and, for units that are no core, one queue
 // each. A core goes on with the rank it runs as long as that has something ready, like a process
 // that yields only when it must wait; ranks take turns, and each change costs switch_ns.
 #include <algorithm>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -22,13 +23,19 @@ class Simulator::Run {
   Timing play();
 
  private:
-  enum class Kind : uint8_t { kMessages, kReady, kFree };  // a rank goes on before another starts
+  enum class Kind : uint8_t {
+    kArrival,
+    kMessages,
+    kReady,
+    kFree
+  };  // a rank goes on before another starts
   struct Event {
     Picoseconds time;
     Kind kind;
     uint32_t which;  // a server for kFree, else a step
-    uint32_t chunk;
-    auto key() const { return std::tie(time, kind, which, chunk); }
+    uint32_t chunk = 0;
+    uint32_t operand = 0;  // of the step's outputs, for kArrival
+    auto key() const { return std::tie(time, kind, which, chunk, operand); }
     bool operator<(const Event& other) const { return other.key() < key(); }  // earliest on top
   };
   struct Ready {
@@ -51,8 +58,20 @@ class Simulator::Run {
   void dispatch(uint32_t index, Picoseconds now);
   Ready take_next(Server& server, NodeId node);
   void send(StepId id, uint32_t chunk, Picoseconds now);
+  void arrive(const Event& event);
   void fire(StepId id, uint32_t chunk, Picoseconds time);
   void satisfy(StepId id, uint64_t chunk, Picoseconds time);
+  bool leaves(const Operand& operand, NodeId node) const {
+    return operand.place == Place::kRing && sim_.home_of(operand) != node;
+  }
+  Picoseconds wire_time(const Operand& operand, uint32_t chunk) const {
+    return transfer_time(sizes_.bytes(operand.region, chunk), sim_.machine_.network.link_mb_per_s);
+  }
+  std::span<const Successor> successors(StepId id) const {
+    return std::span(sim_.successors_)
+        .subspan(sim_.first_successor_[id],
+                 sim_.first_successor_[id + 1] - sim_.first_successor_[id]);
+  }
   uint32_t local_rank(StepId id) const {
     return sim_.placement_.local_rank(sim_.schedule_.steps[id].executor.rank).value();
   }
@@ -70,7 +89,6 @@ class Simulator::Run {
   std::vector<bool> sending_;          // by step
   std::vector<uint32_t> pending_;      // by step and chunk: waits that have not passed
   std::vector<Picoseconds> ready_at_;  // by step and chunk: when the last of them passed
-  std::vector<std::pair<NodeId, Picoseconds>> arrivals_;  // of the step being fired
   uint64_t fired_ = 0;
 };
 
@@ -81,9 +99,8 @@ void Simulator::Run::push(Event event) {
 
 bool Simulator::Run::sends(StepId id) const {
   const std::vector<Operand>& out = sim_.schedule_.steps[id].out;
-  return std::any_of(out.begin(), out.end(), [&](const Operand& operand) {
-    return operand.place == Place::kRing && sim_.home_of(operand) != sim_.node_of(id);
-  });
+  return std::any_of(out.begin(), out.end(),
+                     [&](const Operand& operand) { return leaves(operand, sim_.node_of(id)); });
 }
 
 void Simulator::Run::start() {
@@ -123,6 +140,9 @@ Timing Simulator::Run::play() {
         servers_[event.which].busy = false;
         dispatch(event.which, event.time);
         break;
+      case Kind::kArrival:
+        arrive(event);
+        break;
       case Kind::kMessages:
         send(event.which, event.chunk, event.time);
         break;
@@ -145,7 +165,6 @@ void Simulator::Run::ready(StepId id, uint32_t chunk, Picoseconds now) {
   }
   // The entry of a rank: all ranks call at time 0.
   if (chunk + 1u < chunks_) satisfy(id, chunk + 1u, now);
-  arrivals_.clear();
   fire(id, chunk, now);
 }
 
@@ -193,51 +212,56 @@ void Simulator::Run::dispatch(uint32_t index, Picoseconds now) {
   if (sending_[next.step]) {
     push({end, Kind::kMessages, next.step, next.chunk});
   } else {
-    arrivals_.clear();
     fire(next.step, next.chunk, end);
   }
 }
 
-// Ports queue: a message waits for the sender's side, then for the receiver's, and neither keeps
-// the other from serving somebody else meanwhile.
+// Ports queue: a message waits for the sender's side, then, from its first byte on, for the
+// receiver's, and neither keeps the other from serving somebody else meanwhile.
 void Simulator::Run::send(StepId id, uint32_t chunk, Picoseconds now) {
   const NodeId node = sim_.node_of(id);
-  Port& from = ports_[node.index()];
   Picoseconds left = now;
-  arrivals_.clear();
-  for (const Operand& operand : sim_.schedule_.steps[id].out) {
-    if (operand.place != Place::kRing) continue;
-    const NodeId to = sim_.home_of(operand);
-    if (to == node) continue;
-    const Picoseconds wire =
-        transfer_time(sizes_.bytes(operand.region, chunk), sim_.machine_.network.link_mb_per_s);
-    const Picoseconds begin = std::max(now, from.sending_free);
-    left = from.sending_free = begin + wire;
-    Picoseconds& receiving = ports_[to.index()].receiving_free;
-    receiving = std::max(begin, receiving) + wire;
+  const std::vector<Operand>& out = sim_.schedule_.steps[id].out;
+  for (uint32_t operand = 0; operand < out.size(); operand++) {
+    if (!leaves(out[operand], node)) continue;
+    const Picoseconds wire = wire_time(out[operand], chunk);
+    const Picoseconds begin = std::max(now, ports_[node.index()].sending_free);
+    left = ports_[node.index()].sending_free = begin + wire;
     timing_.nodes[node.index()].sending += wire;
-    timing_.nodes[to.index()].receiving += wire;
-    arrivals_.emplace_back(to, receiving + nanoseconds(sim_.machine_.network.latency_ns));
-    timing_.total = std::max(timing_.total, arrivals_.back().second);
+    push({begin, Kind::kArrival, id, chunk, operand});
   }
   fire(id, chunk, left);
+}
+
+void Simulator::Run::arrive(const Event& event) {
+  const std::vector<Operand>& out = sim_.schedule_.steps[event.which].out;
+  const NodeId to = sim_.home_of(out[event.operand]);
+  const Picoseconds wire = wire_time(out[event.operand], event.chunk);
+  Picoseconds& free = ports_[to.index()].receiving_free;
+  free = std::max(event.time, free) + wire;
+  timing_.nodes[to.index()].receiving += wire;
+  const Picoseconds seen = free + nanoseconds(sim_.machine_.network.latency_ns);
+  timing_.total = std::max(timing_.total, seen);
+  // Messages on one path stay in order: what waits for this step there waits for the last one.
+  for (size_t later = event.operand + 1; later < out.size(); later++) {
+    if (leaves(out[later], sim_.node_of(event.which)) && sim_.home_of(out[later]) == to) return;
+  }
+  for (const Successor& successor : successors(event.which)) {
+    if (successor.lag != 0 || sim_.node_of(successor.step) != to) continue;
+    satisfy(successor.step, event.chunk, seen);
+  }
 }
 
 void Simulator::Run::fire(StepId id, uint32_t chunk, Picoseconds time) {
   fired_++;
   timing_.total = std::max(timing_.total, time);
   const NodeId node = sim_.node_of(id);
-  for (size_t i = sim_.first_successor_[id]; i < sim_.first_successor_[id + 1]; i++) {
-    const Successor& successor = sim_.successors_[i];
+  for (const Successor& successor : successors(id)) {
     if (chunk + uint64_t{successor.lag} >= chunks_) continue;
-    const NodeId to = sim_.node_of(successor.step);
     Picoseconds seen = time;
-    if (to != node) {
-      // Data when it has arrived; a credit, which rides on a frame of its own, after the latency.
-      seen += nanoseconds(sim_.machine_.network.latency_ns);
-      for (const auto& [where, when] : arrivals_) {
-        if (where == to && successor.lag == 0) seen = std::max(seen, when);
-      }
+    if (sim_.node_of(successor.step) != node) {
+      if (successor.lag == 0 && sending_[id]) continue;       // it waits for the message
+      seen += nanoseconds(sim_.machine_.network.latency_ns);  // a credit: a frame without data
     } else if (sim_.server_[id] != sim_.server_[successor.step]) {
       seen += nanoseconds(sim_.machine_.memory.hand_over_ns);
     }

@@ -61,7 +61,7 @@ TEST(Simulator, OneChunkIsTheSumOfItsChain) {
 TEST(Simulator, AMessageIsOverheadWireAndLatency) {
   const Timing timing =
       time_of(hand_over(1, StepKind::kPut), Placement::even(2, 2), simple(1), 64, 64);
-  EXPECT_EQ(timing.total, ns(10 + 64 + 50) + ns(128 + 10'000) + ns(10 + 128 + 64));
+  EXPECT_EQ(timing.total, ns(10 + 50) + ns(128 + 10'000) + ns(10 + 128 + 64));
   EXPECT_EQ(timing.nodes[0].sending, ns(128));
   EXPECT_EQ(timing.nodes[1].receiving, ns(128));
   EXPECT_EQ(timing.nodes[0].receiving, 0);
@@ -113,7 +113,7 @@ TEST(Simulator, PortsQueueAndServeOthersMeanwhile) {
   schedule.add_step(StepKind::kCopy, {Rank(3)}, {slot(c, kWhole)}, {recv(Rank(3), kWhole)});
   schedule.derive();
   const Timing timing = time_of(schedule, Placement::even(4, 4), simple(1), 640'000, 640'000);
-  const Picoseconds wire = ns(2 * 640'000), cpu = ns(10 + 640'000 + 50);
+  const Picoseconds wire = ns(2 * 640'000), cpu = ns(10 + 50);
   // Port 2 receives twice in a row, then its core reads both and writes one.
   EXPECT_EQ(timing.nodes[2].receiving, 2 * wire);
   const Picoseconds at_2 = cpu + 2 * wire + ns(10'000 + 10 + 5 * 640'000);
