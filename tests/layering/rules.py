@@ -151,7 +151,7 @@ def check_includes(tree):
             if path.startswith("tests/") and (tree.root / beside).exists():
                 continue
             found = next(
-                (base + name for base in ("include/", "src/", module_root(module)) if (tree.root / (base + name)).is_file()),
+                (base + name for base in ("include/", "src/", module_root(module, path)) if (tree.root / (base + name)).is_file()),
                 None,
             )
             if found is None:
@@ -160,9 +160,12 @@ def check_includes(tree):
                 yield from check_edge(tree, path, line, module, found)
 
 
-def module_root(module):
-    """tools, examples and benchmarks include their own files from their own root."""
-    return f"{module.name}/" if module and module.name in ("tools", "examples", "benchmarks") else "src/"
+def module_root(module, path):
+    """tools and benchmarks include their own files from their own root; an example, which must also
+    build outside this tree, from its own folder."""
+    if module and module.name == "examples":
+        return "/".join(path.split("/")[:2]) + "/"
+    return f"{module.name}/" if module and module.name in ("tools", "benchmarks") else "src/"
 
 
 def check_edge(tree, path, line, module, found):
