@@ -82,7 +82,7 @@ TEST(LauncherFailure, SurvivorDeafToTermIsKilledAfterTheGrace) {
 }
 
 TEST(LauncherFailure, StoppedSurvivorEndsToo) {
-  Job job({"-n", "2", "--grace", "30", "--", rank_program(), "hold"});
+  Job job({"-n", "2", "--grace", "1000", "--", rank_program(), "hold"});
   job.wait_for_output("ready ", 2);
   const auto lines = job.output_lines();
   const pid_t first = std::stoi(lines[0].substr(6)), second = std::stoi(lines[1].substr(6));

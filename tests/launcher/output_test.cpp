@@ -125,20 +125,24 @@ TEST(LauncherOutput, ARankMayCloseItsOutput) {
   EXPECT_EQ(count(job.error(), "output is closed\n"), 2);
 }
 
-TEST(LauncherOutput, UnreadOutputHoldsUpNeitherErrorsNorTheEnd) {
-  Job job({"-n", "2", "--", rank_program(), "flood_then_tell", "1000000", "100"});
-  job.read_error_only_until("not held up");
+TEST(LauncherOutput, UnreadOutputHoldsTheWriterBackAndNothingElse) {
+  Job job({"-n", "2", "--", rank_program(), "flood"});
+  job.read_error_only_until("held back\n");
+  EXPECT_EQ(count(job.error(), "never"), 0);
   job.send_signal(SIGTERM);
   EXPECT_EQ(job.wait().signal, SIGTERM);  // reads what is left, so that the end is the end
+  EXPECT_LT(job.output().size(), size_t{8} << 20);
   EXPECT_TRUE(job.alive().empty());
 }
 
-TEST(LauncherOutput, UnreadOutputIsBounded) {
-  Job job({"-n", "2", "--", rank_program(), "flood_then_tell", "1000000", "1000"});
-  job.read_error_only_until("not held up");
+TEST(LauncherOutput, SecondSignalDropsWhatNobodyReads) {
+  Job job({"-n", "1", "--", rank_program(), "flood"});
+  job.read_error_only_until("held back\n");
   job.send_signal(SIGTERM);
-  job.wait();
-  EXPECT_LT(job.output().size(), size_t{16} << 20);  // of 1 GB: the rank was held back
+  job.read_error_only_until("got SIGTERM");
+  job.send_signal(SIGTERM);
+  EXPECT_EQ(job.wait_unread().signal, SIGTERM);
+  EXPECT_TRUE(job.alive().empty());
 }
 
 TEST(LauncherOutput, SlowReaderGetsEverything) {

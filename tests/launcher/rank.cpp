@@ -154,12 +154,20 @@ int do_bytes(const Arguments& arguments) {
   return 0;
 }
 
-int do_flood_then_tell(const Arguments& arguments) {  // rank 1 floods output, rank 0 tells on error
-  if (rank() == 0) {
-    put(STDERR_FILENO, "not held up\n");
-    return 0;
+// Writes until nobody has read for a while, says so on standard error, and holds.
+int do_flood(const Arguments&) {
+  constexpr size_t kLimit = size_t{64} << 20;
+  const std::string line = std::string(999, 'x') + "\n";
+  fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK);
+  size_t written = 0;
+  while (written < kLimit) {
+    const ssize_t count = write(STDOUT_FILENO, line.data(), line.size());
+    if (count > 0) written += static_cast<size_t>(count);
+    pollfd room = {STDOUT_FILENO, POLLOUT, 0};
+    if (count < 0 && poll(&room, 1, 500) == 0) break;
   }
-  return do_lines(arguments);
+  put(STDERR_FILENO, written < kLimit ? "held back\n" : "never held back\n");
+  for (;;) pause();
 }
 
 int do_close_output(const Arguments&) {
@@ -296,7 +304,7 @@ int main(int argc, char** argv) {
       {"directory", do_directory},
       {"echo_input", do_echo_input},
       {"exit", do_exit},
-      {"flood_then_tell", do_flood_then_tell},
+      {"flood", do_flood},
       {"hold", do_hold},
       {"ignore_term", do_ignore_term},
       {"inherited", do_inherited},

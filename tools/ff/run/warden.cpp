@@ -351,17 +351,17 @@ void Warden::report() {
   }
 }
 
-// The reader may be slow, so a signal to end, or the launcher's death, leaves the rest unwritten.
+// The reader may be slow. A signal to end that comes now, or the second of the
+// job, or the launcher's death, leaves the rest unwritten.
 void Warden::write_out() {
   const size_t requests_before = requests_to_end_;
-  for (output_.pump(); !output_.flushed(); output_.pump()) {
+  for (output_.pump();
+       !output_.flushed() && requests_to_end_ == requests_before && requests_to_end_ < 2;
+       output_.pump()) {
     std::array<epoll_event, 8> events;
     const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), -1);
     if (count < 0 && errno != EINTR) fail("cannot wait for events", errno);
-    for (int i = 0; i < count; ++i) {
-      handle(events[static_cast<size_t>(i)].data.u64);
-      if (requests_to_end_ != requests_before) return;
-    }
+    for (int i = 0; i < count; ++i) handle(events[static_cast<size_t>(i)].data.u64);
   }
 }
 
