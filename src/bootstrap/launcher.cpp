@@ -116,7 +116,7 @@ Result<std::optional<uint32_t>> number(const Environment& environment, const Lau
   return std::optional<uint32_t>(value);
 }
 
-Result<Seat> seat_of(const Launcher& launcher, const Environment& environment,
+Result<LaunchedRank> seat_of(const Launcher& launcher, const Environment& environment,
                      const std::string& root) {
   const auto set = [&](std::string_view name, std::string_view otherwise) {
     return otherwise.empty() || environment.get(name).has_value() ? name : otherwise;
@@ -153,7 +153,7 @@ Result<Seat> seat_of(const Launcher& launcher, const Environment& environment,
                     by_ranks ? *locals : *hosts,
                     by_ranks ? fmt::format(" of {}={}", ranks_name, *ranks) : ""));
   }
-  Seat seat;
+  LaunchedRank seat;
   seat.rank = Rank(*rank);
   seat.ranks = *ranks;
   seat.local_rank = local;
@@ -174,7 +174,7 @@ Result<Seat> seat_of(const Launcher& launcher, const Environment& environment,
 
 }  // namespace
 
-Result<Seat> find_seat(const Environment& environment, const std::string& root) {
+Result<LaunchedRank> find_self(const Environment& environment, const std::string& root) {
   const auto started = [&](const Launcher& launcher, std::string_view by) {
     // In a batch script Slurm sets SLURM_PROCID=0, which is no rank: only srun makes steps.
     const bool no_step = launcher.name == "Slurm" && !environment.get("SLURM_STEP_ID").has_value();

@@ -20,7 +20,7 @@
 
 namespace ff {
 
-struct Seat {
+struct LaunchedRank {
   Rank rank;
   uint32_t ranks = 1;
   std::optional<uint32_t> local_rank;
@@ -31,7 +31,7 @@ struct Seat {
 // FF_ERROR_ARGUMENT   nothing tells the rank, or the variables contradict each other (all named)
 // FF_ERROR_UNSUPPORTED the job spans several hosts
 // `root` is the file system root that /proc is read under ("/").
-Result<Seat> find_seat(const Environment& environment, const std::string& root);
+Result<LaunchedRank> find_self(const Environment& environment, const std::string& root);
 
 // What FF_SECRET or ff_config.secret names: "fd:N" (read from offset 0, left open), "file:/path" or
 // "text:TEXT". "" gives "", no secret.

@@ -45,11 +45,11 @@ class Ancestors {
   std::string root_ = fmt::format("{}ff_launcher_{}", testing::TempDir(), getpid());
 };
 
-Result<Seat> seat(Values values, const std::string& root = "/nonexistent") {
-  return find_seat(Environment(std::move(values)), root);
+Result<LaunchedRank> seat(Values values, const std::string& root = "/nonexistent") {
+  return find_self(Environment(std::move(values)), root);
 }
 
-void expect_seat(const Result<Seat>& found, uint32_t rank, uint32_t ranks, uint32_t local,
+void expect_seat(const Result<LaunchedRank>& found, uint32_t rank, uint32_t ranks, uint32_t local,
                  const std::string& rendezvous) {
   ASSERT_TRUE(found.ok()) << found.status().message();
   EXPECT_EQ(found->rank, Rank(rank));
@@ -120,7 +120,7 @@ TEST(Launcher, OlderSlurm) {
 }
 
 TEST(Launcher, ASlurmBatchScriptIsNoRank) {
-  const Result<Seat> found =
+  const Result<LaunchedRank> found =
       seat({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_JOB_ID", "77"}});
   EXPECT_EQ(found.status().code(), FF_ERROR_ARGUMENT);
   EXPECT_NE(found.status().message().find("no launcher's variables"), std::string::npos);
@@ -146,7 +146,7 @@ TEST(Launcher, SlurmsOwnPmiIsKnownByItsStep) {
 
 TEST(Launcher, WithoutANameOfTheJobItRefuses) {
   const Ancestors ancestors({{90, "sh", 500}});
-  const Result<Seat> found = seat(kHydra, ancestors.root());
+  const Result<LaunchedRank> found = seat(kHydra, ancestors.root());
   EXPECT_EQ(found.status().code(), FF_ERROR_ARGUMENT);
   EXPECT_NE(found.status().message().find("set FF_RENDEZVOUS=name:TEXT"), std::string::npos);
   Values named = kHydra;

@@ -1,9 +1,10 @@
 // Which elements block b, chunk k, part p of a vector are, for one call.
 //
-// Cuts are made between cache lines: a vector of L lines is shared out over blocks, and a block
+// Cuts are made between cache lines: a vector of L lines is shared out over its blocks, and a block
 // over its chunks x parts pieces, so that sizes differ by at most one line (64 bytes). Every
 // element is in exactly one piece. All arithmetic is 64-bit.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,15 +28,14 @@ class Partition {
   Partition(Layout layout, uint64_t count, size_t element_bytes, uint64_t piece_bytes);
 
   uint64_t chunks() const { return chunks_; }
+
   ElementRange range(Region region, uint64_t chunk) const {
-    const Share& block = blocks_;
-    const uint64_t first_line = block.start(region.block);
-    const uint64_t lines = block.start(region.block + 1u) - first_line;
-    const uint64_t pieces = chunks_ * parts_;
+    if (whole_) return {0, count_};
+    const Share& pieces = pieces_[region.block < blocks_.extra ? 1 : 0];
+    const uint64_t base = blocks_.start(region.block);
     const uint64_t piece = chunk * parts_ + region.part;
-    const Share within = {lines / pieces, lines % pieces};
-    const uint64_t begin = (first_line + within.start(piece)) * line_elements_;
-    const uint64_t end = (first_line + within.start(piece + 1)) * line_elements_;
+    const uint64_t begin = (base + pieces.start(piece)) * line_elements_;
+    const uint64_t end = (base + pieces.start(piece + 1)) * line_elements_;
     const uint64_t first = begin < count_ ? begin : count_;
     return {first, (end < count_ ? end : count_) - first};
   }
@@ -51,7 +51,9 @@ class Partition {
   uint64_t chunks_ = 1;
   uint64_t parts_ = 1;
   uint64_t line_elements_ = 1;
-  Share blocks_;
+  bool whole_ = false;             // the vector is one piece
+  Share blocks_;                   // lines over blocks
+  std::array<Share, 2> pieces_{};  // lines over pieces, of a shorter and of a longer block
 };
 
 }  // namespace ff
