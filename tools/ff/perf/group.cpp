@@ -23,11 +23,12 @@ void report(int rank, const std::string& text) {
   fmt::print(stderr, "ff perf: rank {}: {}\n", rank, text);
 }
 
-// Whether a launcher that the library knows has started this process.
+// Whether a launcher that the library knows has started this process: by the variables that tell a
+// process its rank.
 bool has_launcher() {
-  constexpr const char* kRankCounts[] = {"FF_RANKS", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE",
-                                         "PMI_SIZE", "SLURM_NTASKS"};
-  return std::any_of(std::begin(kRankCounts), std::end(kRankCounts),
+  constexpr const char* kRanks[] = {"FF_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+                                    "SLURM_PROCID"};
+  return std::any_of(std::begin(kRanks), std::end(kRanks),
                      [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
