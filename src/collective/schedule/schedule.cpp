@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "collective/schedule/order.hpp"
 
 namespace ff {
 namespace {
@@ -131,76 +132,75 @@ void Schedule::derive() {
   }
 }
 
+// A wait is implied exactly if its step lies before another one waited for. One search a step finds
+// them all, no further back than the earliest of them.
 void Schedule::prune() {
+  const std::vector<StepId> order = firing_order(*this);
+  FF_CHECK(order.size() == steps.size(), "a schedule without deadlock");
+  std::vector<size_t> position(steps.size());
+  for (size_t i = 0; i < order.size(); i++) position[order[i]] = i;
+
   std::vector<StepId> todo;
-  std::vector<uint64_t> seen(steps.size(), 0);  // by which search, numbered from 1
-  uint64_t search = 0;
+  std::vector<StepId> seen(steps.size(), kNone);  // from which step
   for (StepId id = 0; id < steps.size(); id++) {
     std::vector<Wait>& waits = steps[id].waits;
-    for (size_t i = 0; i < waits.size();) {
-      if (waits[i].lag != 0) {
-        i++;
-        continue;
-      }
-      search++;
-      todo.clear();
-      for (size_t j = 0; j < waits.size(); j++) {
-        if (j != i && waits[j].lag == 0) todo.push_back(waits[j].step);
-      }
-      bool implied = false;
-      while (!todo.empty() && !implied) {
-        const StepId at = todo.back();
-        todo.pop_back();
-        if (at == waits[i].step) implied = true;
-        if (seen[at] == search) continue;
-        seen[at] = search;
-        for (const Wait& wait : steps[at].waits) {
-          if (wait.lag == 0) todo.push_back(wait.step);
-        }
-      }
-      if (implied) {
-        waits.erase(waits.begin() + static_cast<std::ptrdiff_t>(i));
-      } else {
-        i++;
+    size_t earliest = steps.size(), candidates = 0;
+    todo.clear();
+    for (const Wait& wait : waits) {
+      if (wait.lag != 0) continue;
+      earliest = std::min(earliest, position[wait.step]);
+      candidates++;
+      todo.push_back(wait.step);
+    }
+    std::vector<StepId> wanted = todo;
+    std::sort(wanted.begin(), wanted.end());
+    while (!todo.empty() && candidates > 1) {  // the latest of them is implied by none
+      const StepId at = todo.back();
+      todo.pop_back();
+      for (const Wait& wait : steps[at].waits) {
+        if (wait.lag != 0 || position[wait.step] < earliest || seen[wait.step] == id) continue;
+        seen[wait.step] = id;
+        todo.push_back(wait.step);
+        if (std::binary_search(wanted.begin(), wanted.end(), wait.step)) candidates--;
       }
     }
+    std::erase_if(waits, [&](const Wait& wait) {
+      return wait.lag == 0 && seen[wait.step] == id && steps[wait.step].kind != StepKind::kPut;
+    });
   }
 }
 
 bool Schedule::free_between_calls() const {
-  std::vector<std::vector<StepId>> before(steps.size());
-  std::vector<std::vector<StepId>> after(steps.size());
+  // For each step, as sets of bits: the ranks with a step that comes after it, or before it.
+  const std::vector<StepId> order = firing_order(*this);
+  FF_CHECK(order.size() == steps.size(), "a schedule without deadlock");
+  const size_t words = (ranks + 63) / 64;
+  std::vector<uint64_t> after(steps.size() * words, 0), before(steps.size() * words, 0);
+  const auto merge = [&](std::vector<uint64_t>& sets, StepId into, StepId from) {
+    for (size_t i = 0; i < words; i++) sets[into * words + i] |= sets[from * words + i];
+  };
   for (StepId id = 0; id < steps.size(); id++) {
+    const uint32_t rank = steps[id].executor.rank.value();
+    after[id * words + rank / 64] |= uint64_t{1} << (rank % 64);
+    before[id * words + rank / 64] |= uint64_t{1} << (rank % 64);
+  }
+  for (const StepId id : order) {
     for (const Wait& wait : steps[id].waits) {
-      if (wait.lag != 0) continue;
-      before[id].push_back(wait.step);
-      after[wait.step].push_back(id);
+      if (wait.lag == 0) merge(before, id, wait.step);
     }
   }
-  const auto ranks_reached = [&](StepId from, const std::vector<std::vector<StepId>>& next) {
-    std::vector<bool> reached(ranks, false);
-    std::vector<bool> seen(steps.size(), false);
-    std::vector<StepId> todo = {from};
-    seen[from] = true;
-    while (!todo.empty()) {
-      const StepId at = todo.back();
-      todo.pop_back();
-      reached[steps[at].executor.rank.index()] = true;
-      for (const StepId to : next[at]) {
-        if (!seen[to]) {
-          seen[to] = true;
-          todo.push_back(to);
-        }
-      }
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    for (const Wait& wait : steps[*id].waits) {
+      if (wait.lag == 0) merge(after, wait.step, *id);
     }
-    return reached;
-  };
+  }
   for (RingId id = 0; id < rings.size(); id++) {
+    const uint64_t* begins_before = &before[rings[id].writer * words];
     for (const StepId freed : freed_by(id)) {
-      const std::vector<bool> ends_after = ranks_reached(freed, after);
-      const std::vector<bool> begins_before = ranks_reached(rings[id].writer, before);
+      const uint64_t* ends_after = &after[freed * words];
       bool between = false;
-      for (uint32_t r = 0; r < ranks && !between; r++) between = ends_after[r] && begins_before[r];
+      for (size_t i = 0; i < words; i++)
+        between = between || (ends_after[i] & begins_before[i]) != 0;
       if (!between) return false;
     }
   }

@@ -126,7 +126,8 @@ struct Schedule {
   // Whose reading frees a slot of `ring` for its writer. The only place that knows about sharing.
   std::span<const StepId> freed_by(RingId ring) const;
 
-  // Drops lag-0 waits that other lag-0 waits imply. For running, not for proving.
+  // Drops lag-0 waits that other lag-0 waits imply. Not those for a put: on another node only its
+  // own frame tells that the data has arrived. For running, not for proving.
   void prune();
 
   // May the next call reuse the same slots at once, although only this rank's own steps of the last
