@@ -99,7 +99,8 @@ void Schedule::derive() {
   for (StepId id = 0; id < authored; id++) {
     const auto touches = [&](const Operand& operand) {
       if (operand.place == Place::kRing || operand.rank == steps[id].executor.rank) return;
-      add_wait(steps[id], enter_of(operand.rank), 0);
+      const StepId enter = enter_of(operand.rank);  // first: it may move `steps`
+      add_wait(steps[id], enter, 0);
       std::vector<StepId>& list = exits[operand.rank.index()];
       if (list.empty() || list.back() != id) list.push_back(id);
     };
