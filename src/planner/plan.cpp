@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/bytes.hpp"
 #include "base/check.hpp"
@@ -48,9 +49,12 @@ struct Planner::Built {
     rank_slots = *std::max_element(slots_of.begin(), slots_of.end());
   }
 
+  const Proof& proved(const Placement& placement);
+
   std::shared_ptr<const Schedule> schedule;
   Simulator simulator;
   uint64_t rank_slots = 0;  // of the rank that holds most
+  std::optional<Proof> proof;
 };
 
 Planner::Planner(PlannerSetting setting) : setting_(std::move(setting)) {
@@ -75,57 +79,107 @@ uint16_t Planner::slots_for(uint64_t chunks) const {
                                    : plan.slots_shared_core);
 }
 
+// From large to small.
+std::vector<uint64_t> Planner::pieces(const Layout& layout, uint64_t bytes) const {
+  const uint64_t whole = whole_piece(layout, bytes);
+  if (const uint64_t chunk = setting_.overrides.chunk_bytes; chunk != 0) {
+    return {std::min(whole, round_up(divide_up(chunk, layout.parts), kLineBytes))};
+  }
+  std::vector<uint64_t> list = {whole};
+  const uint64_t least =
+      std::max(kLineBytes, setting_.constants.plan.least_chunk_bytes / layout.parts);
+  uint64_t piece = kLineBytes;
+  while (piece < whole && piece < setting_.staging_bytes) piece *= 2;
+  for (; piece >= least; piece /= 2) {
+    if (piece < whole) list.push_back(piece);
+  }
+  return list;
+}
+
 Candidate Planner::evaluate(const Algorithm& algorithm, const CallSize& vector) {
   Candidate best;
   best.algorithm = &algorithm;
   const uint64_t bytes = vector.count * vector.element_bytes;
   const Layout layout = built(algorithm, slots_for(1)).schedule->layout;
-  const uint64_t whole = whole_piece(layout, bytes);
-
-  std::vector<uint64_t> pieces;
-  if (setting_.overrides.chunk_bytes != 0) {
-    const uint64_t piece =
-        round_up(divide_up(setting_.overrides.chunk_bytes, layout.parts), kLineBytes);
-    pieces.push_back(std::min(piece, whole));
-  } else {
-    pieces.push_back(whole);
-    const uint64_t least =
-        std::max(kLineBytes, setting_.constants.plan.least_chunk_bytes / layout.parts);
-    uint64_t piece = kLineBytes;
-    while (piece < whole && piece < setting_.staging_bytes) piece *= 2;
-    for (; piece >= least; piece /= 2) {
-      if (piece < whole) pieces.push_back(piece);
-    }
-  }
-
-  uint64_t least_needed = 0;
-  bool addressable = false;
-  for (const uint64_t piece : pieces) {
+  uint64_t least_chunk = 0, least_needed = 0;
+  for (const uint64_t piece : pieces(layout, bytes)) {
     CallSize call = vector;
     call.piece_bytes = piece;
     const uint64_t chunks = Partition(layout, call.count, call.element_bytes, piece).chunks();
-    if (chunks > kMaxChunks) continue;
-    addressable = true;
+    if (chunks > kMaxChunks) break;  // and so are all smaller pieces
     Built& with = built(algorithm, slots_for(chunks));
+    least_chunk = piece * layout.parts;
     least_needed = with.rank_slots * piece;
     if (least_needed > setting_.staging_bytes) continue;
-    const Timing timing = with.simulator.run(call);
-    if (best.piece_bytes != 0 && timing.total >= best.predicted) continue;
-    best.piece_bytes = piece;
-    best.slots = slots_for(chunks);
-    best.chunks = chunks;
-    best.predicted = timing.total;
+    Timing timing = with.simulator.run(call);
+    if (best.piece_bytes == 0 || timing.total < best.timing.total) {
+      best.piece_bytes = piece;
+      best.slots = slots_for(chunks);
+      best.timing = std::move(timing);
+    } else if (timing.total / 5 > best.timing.total / 4) {
+      break;  // overhead has taken over: smaller pieces are slower still
+    }
   }
-  if (best.piece_bytes == 0) {
-    best.why_not =
-        addressable
-            ? fmt::format("needs {} of staging a rank, for chunks of {}; there are {}",
-                          format_bytes(least_needed), format_bytes(pieces.back() * layout.parts),
-                          format_bytes(setting_.staging_bytes))
-            : fmt::format("{} in chunks of {} are more than {} chunks", format_bytes(bytes),
-                          format_bytes(pieces.front() * layout.parts), kMaxChunks);
-  }
+  if (best.piece_bytes != 0) return best;
+  best.why_not = least_chunk != 0
+                     ? fmt::format("needs {} of staging a rank, for chunks of {}; there are {}",
+                                   format_bytes(least_needed), format_bytes(least_chunk),
+                                   format_bytes(setting_.staging_bytes))
+                     : fmt::format("{} are more than {} chunks of what staging holds",
+                                   format_bytes(bytes), kMaxChunks);
   return best;
+}
+
+const Proof& Planner::Built::proved(const Placement& placement) {
+  if (!proof) proof = verify(*schedule, placement);
+  return *proof;
+}
+
+const Proof& Planner::proof(const Plan& plan) {
+  return built(*plan.algorithm, plan.slots).proved(setting_.placement);
+}
+
+// The algorithm whose expression FF_NUMERICS_ANY_SIZE keeps to: one for all sizes.
+const Algorithm* Planner::pinned(ff_type type) {
+  const auto known = pinned_.find(is_narrow_floating(type));
+  if (known != pinned_.end()) return known->second;
+  const CallSize vector = {.count = kPinBytes / type_size(type), .element_bytes = type_size(type)};
+  const Algorithm* fastest = nullptr;
+  Picoseconds least = 0;
+  for (const Algorithm* algorithm : algorithms()) {
+    if (!algorithm->applies(setting_.placement)) continue;
+    if (!setting_.overrides.algorithm.empty() && setting_.overrides.algorithm != algorithm->name) {
+      continue;
+    }
+    const Proof& proof = built(*algorithm, slots_for(1)).proved(setting_.placement);
+    if (!proof.status.ok() || !proof.of(type).uniform) continue;
+    const Candidate candidate = evaluate(*algorithm, vector);
+    if (!candidate.why_not.empty()) continue;
+    if (fastest != nullptr && candidate.timing.total >= least) continue;
+    fastest = algorithm;
+    least = candidate.timing.total;
+  }
+  return pinned_[is_narrow_floating(type)] = fastest;
+}
+
+// Why the algorithm's bits are not what was asked for; empty if they are.
+std::string Planner::unfit(const Algorithm& algorithm, const PlanRequest& request) {
+  if (setting_.numerics == FF_NUMERICS_DEFAULT) return {};
+  const Proof& proof = built(algorithm, slots_for(1)).proved(setting_.placement);
+  if (!proof.status.ok()) return proof.status.message();
+  const Arithmetic& arithmetic = proof.of(request.type);
+  if (setting_.numerics == FF_NUMERICS_ANY_LAYOUT) {
+    return arithmetic.balanced && arithmetic.uniform
+               ? std::string()
+               : "its bits depend on how ranks are spread over nodes";
+  }
+  if (!arithmetic.uniform) return "its bits depend on the size";
+  const Algorithm* pin = pinned(request.type);
+  if (pin == nullptr || pin == &algorithm) return {};
+  const Proof& kept = built(*pin, slots_for(1)).proved(setting_.placement);
+  return arithmetic.expression == kept.of(request.type).expression
+             ? std::string()
+             : fmt::format("other bits than {}, which all sizes keep to", pin->name);
 }
 
 Result<Plan> Planner::plan(const PlanRequest& request) {
@@ -162,6 +216,7 @@ Result<Plan> Planner::plan(const PlanRequest& request) {
   Plan plan;
   const Candidate* best = nullptr;
   const Candidate* second = nullptr;
+  bool fits_numerics = true;
   plan.candidates.reserve(algorithms().size());
   for (const Algorithm* algorithm : algorithms()) {
     Candidate candidate;
@@ -169,6 +224,9 @@ Result<Plan> Planner::plan(const PlanRequest& request) {
       candidate.why_not = fmt::format("cannot run {}", layout_text(setting_.placement));
     } else if (forced != nullptr && forced != algorithm) {
       candidate.why_not = fmt::format("algorithm={} was asked for", forced->name);
+    } else if (std::string why = unfit(*algorithm, request); !why.empty()) {
+      candidate.why_not = std::move(why);
+      fits_numerics = false;
     } else {
       candidate = evaluate(*algorithm, vector);
     }
@@ -176,8 +234,8 @@ Result<Plan> Planner::plan(const PlanRequest& request) {
     plan.candidates.push_back(std::move(candidate));
     const Candidate* last = &plan.candidates.back();
     if (!last->why_not.empty()) continue;
-    if (best == nullptr || last->predicted < best->predicted) std::swap(best, last);
-    if (last != nullptr && (second == nullptr || last->predicted < second->predicted)) {
+    if (best == nullptr || last->timing.total < best->timing.total) std::swap(best, last);
+    if (last != nullptr && (second == nullptr || last->timing.total < second->timing.total)) {
       second = last;
     }
   }
@@ -188,9 +246,11 @@ Result<Plan> Planner::plan(const PlanRequest& request) {
       reasons += fmt::format("; {}: {}", candidate.algorithm->name, candidate.why_not);
     }
     const bool asked = forced != nullptr || overrides.chunk_bytes != 0 || overrides.slots != 0;
-    return Status(asked ? FF_ERROR_ARGUMENT : FF_ERROR_RESOURCE,
-                  fmt::format("no way to reduce {} over {}{}", format_bytes(bytes),
-                              layout_text(setting_.placement), reasons));
+    const ff_status code = asked            ? FF_ERROR_ARGUMENT
+                           : !fits_numerics ? FF_ERROR_UNSUPPORTED
+                                            : FF_ERROR_RESOURCE;
+    return Status(code, fmt::format("no way to reduce {} over {}{}", format_bytes(bytes),
+                                    layout_text(setting_.placement), reasons));
   }
 
   Built& chosen = built(*best->algorithm, best->slots);
@@ -199,17 +259,15 @@ Result<Plan> Planner::plan(const PlanRequest& request) {
   plan.piece_bytes = best->piece_bytes;
   plan.slots = best->slots;
   plan.staging_bytes = chosen.rank_slots * best->piece_bytes;
-  CallSize call = vector;
-  call.piece_bytes = best->piece_bytes;
-  plan.timing = chosen.simulator.run(call);
+  plan.timing = best->timing;
   if (forced != nullptr) {
     plan.reason = fmt::format("algorithm={} was asked for", forced->name);
   } else if (second == nullptr) {
     plan.reason = fmt::format("the only one that can run {}", layout_text(setting_.placement));
   } else {
     plan.reason =
-        fmt::format("least predicted time: {}, before {} with {}", format_time(best->predicted),
-                    second->algorithm->name, format_time(second->predicted));
+        fmt::format("least predicted time: {}, before {} with {}", format_time(best->timing.total),
+                    second->algorithm->name, format_time(second->timing.total));
   }
   return plan;
 }

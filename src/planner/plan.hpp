@@ -20,6 +20,7 @@
 #include "collective/algorithm/algorithm.hpp"
 #include "collective/schedule/schedule.hpp"
 #include "collective/schedule/simulate.hpp"
+#include "collective/schedule/verify.hpp"
 #include "fireflyer/fireflyer.h"
 #include "planner/constants.hpp"
 #include "topology/graph/placement.hpp"
@@ -39,6 +40,7 @@ struct PlannerSetting {
   uint64_t staging_bytes = 0;  // what one rank may use for the slots of one call
   Constants constants;
   Overrides overrides;
+  ff_numerics numerics = FF_NUMERICS_DEFAULT;
 };
 
 struct PlanRequest {
@@ -52,8 +54,7 @@ struct Candidate {
   const Algorithm* algorithm = nullptr;
   uint64_t piece_bytes = 0;
   uint16_t slots = 0;
-  uint64_t chunks = 0;
-  Picoseconds predicted = 0;
+  Timing timing;        // predicted
   std::string why_not;  // empty: a candidate
 };
 
@@ -73,22 +74,34 @@ class Planner {
   explicit Planner(PlannerSetting setting);
   ~Planner();
 
+  // With FF_NUMERICS_ANY_SIZE only algorithms with one and the same expression are candidates: that
+  // of the fastest at kPinBytes. With FF_NUMERICS_ANY_LAYOUT only the balanced order over ranks.
+  //
   // FF_ERROR_ARGUMENT: an override cannot be honoured, or the vector is too large to address.
   // FF_ERROR_UNSUPPORTED: no algorithm can give what was asked for. FF_ERROR_RESOURCE: not even the
   // smallest pieces fit the staging memory.
   Result<Plan> plan(const PlanRequest& request);
 
+  // The proof of a plan's schedule. Kept; milliseconds for thousands of steps.
+  const Proof& proof(const Plan& plan);
+
   const PlannerSetting& setting() const { return setting_; }
+
+  static constexpr uint64_t kPinBytes = uint64_t{1} << 20;
 
  private:
   struct Built;  // a schedule and what is known of it
 
+  std::vector<uint64_t> pieces(const Layout& layout, uint64_t bytes) const;
   Candidate evaluate(const Algorithm& algorithm, const CallSize& vector);
+  std::string unfit(const Algorithm& algorithm, const PlanRequest& request);
+  const Algorithm* pinned(ff_type type);
   Built& built(const Algorithm& algorithm, uint16_t slots);
   uint16_t slots_for(uint64_t chunks) const;
 
   PlannerSetting setting_;
   std::map<std::pair<std::string_view, uint16_t>, std::unique_ptr<Built>> built_;
+  std::map<bool, const Algorithm*> pinned_;  // for narrow types and others
 };
 
 }  // namespace ff

@@ -116,6 +116,8 @@ Simulator::Simulator(const Schedule& schedule, const Placement& placement, const
   for (const Step& step : schedule.steps) {
     const Rank rank = step.executor.rank;
     const uint32_t node = placement.node_of(rank).value();
+    node_of_step_.push_back(placement.node_of(rank));
+    local_rank_of_step_.push_back(placement.local_rank(rank));
     if (step.kind == StepKind::kEnter) {
       server_.push_back(kNone);
     } else if (step.executor.unit == Unit::kCpu ||

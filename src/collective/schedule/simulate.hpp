@@ -125,7 +125,7 @@ class Simulator {
   Cost cost(StepId id, uint64_t chunk, const Sizes& sizes, const Regime& regime) const;
   Timing play(uint64_t chunks, const Sizes& sizes, const Regime& regime) const;
   void name_bottleneck(Timing& timing) const;
-  NodeId node_of(StepId id) const { return placement_.node_of(schedule_.steps[id].executor.rank); }
+  NodeId node_of(StepId id) const { return node_of_step_[id]; }
   NodeId home_of(const Operand& slot) const {
     return placement_.node_of(schedule_.rings[slot.ring].home);
   }
@@ -133,8 +133,10 @@ class Simulator {
   const Schedule& schedule_;
   const Placement& placement_;
   Machine machine_;
-  std::vector<uint32_t> cores_of_;       // per node
-  std::vector<uint32_t> server_;         // per step: what it runs on; kNone for enter
+  std::vector<uint32_t> cores_of_;  // per node
+  std::vector<uint32_t> server_;    // per step: what it runs on; kNone for enter
+  std::vector<NodeId> node_of_step_;
+  std::vector<LocalRank> local_rank_of_step_;
   std::vector<uint32_t> server_node_;    // per server
   std::vector<uint32_t> server_core_;    // per server: core of the node, kNone: a queue of its own
   std::vector<size_t> first_successor_;  // successors of step s: [first[s], first[s + 1])

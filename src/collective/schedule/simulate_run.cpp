@@ -72,9 +72,7 @@ class Simulator::Run {
         .subspan(sim_.first_successor_[id],
                  sim_.first_successor_[id + 1] - sim_.first_successor_[id]);
   }
-  uint32_t local_rank(StepId id) const {
-    return sim_.placement_.local_rank(sim_.schedule_.steps[id].executor.rank).value();
-  }
+  uint32_t local_rank(StepId id) const { return sim_.local_rank_of_step_[id].value(); }
 
   const Simulator& sim_;
   const uint64_t chunks_;
