@@ -18,7 +18,19 @@ Result<std::vector<Member>> Attendee::gather() {
   Enrol enrol;
   enrol.record = party_.record;
   channel_.queue(enrol, {party_.arena, party_.life.get()});
-  return receive_roster(deadline);
+  Result<std::vector<Member>> members = receive_roster(deadline);
+  if (!members.ok()) leave(members.status());
+  return members;
+}
+
+Attendee::~Attendee() { leave({FF_ERROR_ABORTED, "left before the group was complete"}); }
+
+// So that the others hear a reason and not just a closed connection. Rank 0 may be gone.
+void Attendee::leave(const Status& why) {
+  if (!channel_.valid()) return;
+  channel_.queue(report<Verdict>(why));
+  (void)channel_.flush();
+  channel_.close();
 }
 
 Status Attendee::find_rank_0(Time deadline) {
@@ -112,9 +124,12 @@ Result<std::vector<Member>> Attendee::receive_roster(Time deadline) {
 
 Status Attendee::conclude(const Status& mine, Time deadline) {
   channel_.queue(report<Verdict>(mine));
-  FF_ASSIGN_OR_RETURN(const Packet packet, next(deadline, "while the ranks made ready"));
+  const Result<Packet> packet = next(deadline, "while the ranks made ready");
+  channel_.close();
+  if (!packet.ok()) return packet.status();
   Verdict verdict;
-  FF_RETURN_IF_ERROR(decode(packet.bytes, verdict).with_context(who(0, rank_0_pid_, rank_0_host_)));
+  FF_RETURN_IF_ERROR(
+      decode(packet->bytes, verdict).with_context(who(0, rank_0_pid_, rank_0_host_)));
   return reported(verdict.code, verdict.text);
 }
 

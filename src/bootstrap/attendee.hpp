@@ -9,11 +9,13 @@ namespace ff::bootstrap {
 class Attendee final : public Side {
  public:
   explicit Attendee(Party& party) : party_(party) {}
+  ~Attendee() override;
 
   Result<std::vector<Member>> gather() override;
   Status conclude(const Status& mine, Time deadline) override;
 
  private:
+  void leave(const Status& why);
   Status find_rank_0(Time deadline);
   Result<std::vector<Member>> receive_roster(Time deadline);
   // The next message after the welcome; an error if it is a failure, or none came.

@@ -51,6 +51,8 @@ class Channel {
     queue(encode(message), std::move(descriptors));
   }
 
+  void forget_queue() { outgoing_.clear(); }
+
   // Sends what the socket takes now. True when nothing is left, or the other end is gone: what it
   // said last is then still to be received.
   Result<bool> flush();

@@ -28,12 +28,45 @@ Registrar::Registrar(Party& party) : party_(party), seats_(party.ranks) {
 }
 
 Registrar::~Registrar() {
-  if (listener_.valid()) party_.place->withdraw();
+  if (!listener_.valid()) return;
+  fail({FF_ERROR_ABORTED,
+        fmt::format("{} left before the group was complete", who(0, door_.pid, door_.host))});
+  close_door();
+  drain(Clock::now() + kLastWords, false);
+}
+
+void Registrar::close_door() {
+  listener_.reset();
+  party_.place->withdraw();
 }
 
 Result<std::vector<Member>> Registrar::gather() {
   const Time deadline = party_.deadline();
   FF_RETURN_IF_ERROR(open(deadline));
+  if (Status trouble = fill_seats(deadline); !trouble.ok()) {
+    fail(trouble.with_context(who(0, door_.pid, door_.host)));
+  }
+  if (failure_.has_value()) {
+    const Time now = Clock::now();
+    const bool early = now < deadline;
+    drain(early ? std::min(deadline, now + kFarewell) : now + kLastWords, early);
+    close_door();
+    return *failure_;
+  }
+
+  const Record me = seats_[0].brought->record;
+  std::vector<Member> members;
+  for (uint32_t rank = 0; rank < party_.ranks; rank++) {
+    Visitor::Brought& brought = *seats_[rank].brought;
+    if (!neighbours(rank, 0, party_.ranks)) brought.life.reset();
+    members.push_back(member_from(std::move(brought.record), me, me, std::move(brought.arena),
+                                  std::move(brought.life)));
+  }
+  return members;
+}
+
+// Until all have come and have the list, or failure_ says why not. An error is this process's own.
+Status Registrar::fill_seats(Time deadline) {
   Visitor::Brought mine;
   mine.record = party_.record;
   mine.record.pid_at_rank_0 = getpid();
@@ -52,25 +85,7 @@ Result<std::vector<Member>> Registrar::gather() {
     }
     FF_RETURN_IF_ERROR(turn(deadline));
   }
-  if (failure_.has_value()) {
-    const Time now = Clock::now();
-    const bool early = now < deadline;
-    FF_RETURN_IF_ERROR(
-        drain(early ? std::min(deadline, now + kFarewell) : now + kLastWords, early));
-    listener_.reset();
-    party_.place->withdraw();
-    return *failure_;
-  }
-
-  const Record me = seats_[0].brought->record;
-  std::vector<Member> members;
-  for (uint32_t rank = 0; rank < party_.ranks; rank++) {
-    Visitor::Brought& brought = *seats_[rank].brought;
-    if (!neighbours(rank, 0, party_.ranks)) brought.life.reset();
-    members.push_back(member_from(std::move(brought.record), me, me, std::move(brought.arena),
-                                  std::move(brought.life)));
-  }
-  return members;
+  return {};
 }
 
 // Opens the door. If another process has it, that one says whether it is a rank 0 as well: then it
@@ -105,7 +120,7 @@ Status Registrar::open(Time deadline) {
 
 // Waits for something to happen, at most until `until`, and handles it.
 Status Registrar::turn(Time until) {
-  std::vector<pollfd> polled = {{listener_.get(), POLLIN, 0}};
+  std::vector<pollfd> polled = {{crowded_ ? -1 : listener_.get(), POLLIN, 0}};
   for (Visitor& visitor : visitors_) {
     Channel& channel = visitor.channel();
     short events = visitor.phase() == Visitor::Phase::kLeaving ? short{0} : short{POLLIN};
@@ -130,6 +145,7 @@ Status Registrar::turn(Time until) {
     const bool finished =
         !visitor->channel().valid() ||
         (visitor->phase() == Visitor::Phase::kLeaving && !visitor->channel().wants_to_send());
+    if (finished) crowded_ = false;
     visitor = finished ? visitors_.erase(visitor) : std::next(visitor);
   }
   return polled[0].revents != 0 ? accept_all() : Status();
@@ -137,7 +153,13 @@ Status Registrar::turn(Time until) {
 
 Status Registrar::accept_all() {
   for (;;) {
-    FF_ASSIGN_OR_RETURN(std::optional<Channel> channel, accept_from(listener_.get()));
+    Result<std::optional<Channel>> accepted = accept_from(listener_.get());
+    if (accepted.status().code() == FF_ERROR_RESOURCE) {
+      fail(accepted.status().with_context(who(0, door_.pid, door_.host)));
+      crowded_ = true;
+      return {};
+    }
+    FF_ASSIGN_OR_RETURN(std::optional<Channel> channel, std::move(accepted));
     if (!channel.has_value()) return {};
     FF_ASSIGN_OR_RETURN(const ucred peer, channel->peer());
     visitors_.emplace_back(std::move(*channel), peer, Clock::now() + kPatience);
@@ -272,6 +294,8 @@ void Registrar::fail(Status why) {
   for (Visitor& visitor : visitors_) {
     if (visitor.known() && visitor.channel().valid()) tell(visitor);
   }
+  // What they brought is of no use any more, and its descriptors may be what is short.
+  for (Seat& seat : seats_) seat.brought.reset();
 }
 
 void Registrar::tell(Visitor& visitor) {
@@ -314,10 +338,11 @@ Status Registrar::conclude(const Status& mine, Time deadline) {
   };
   while (!failure_.has_value() && waiting()) {
     if (Clock::now() >= deadline) fail(still_missing());
-    FF_RETURN_IF_ERROR(turn(deadline));
+    if (Status trouble = turn(deadline); !trouble.ok()) {
+      fail(trouble.with_context(who(0, door_.pid, door_.host)));
+    }
   }
-  listener_.reset();
-  party_.place->withdraw();
+  close_door();  // before anybody leaves: whoever comes back for the next group finds no old door
   if (!failure_.has_value()) {
     for (Visitor& visitor : visitors_) {
       if (!visitor.known()) continue;
@@ -325,18 +350,23 @@ Status Registrar::conclude(const Status& mine, Time deadline) {
       visitor.leave();
     }
   }
-  FF_RETURN_IF_ERROR(drain(Clock::now() + kLastWords, false));
+  drain(Clock::now() + kLastWords, false);
   visitors_.clear();
   return failure_.value_or(Status());
 }
 
 // Lets last words reach those who are here and, if asked for, those who are still to come.
-Status Registrar::drain(Time until, bool wait_for_latecomers) {
+void Registrar::drain(Time until, bool wait_for_latecomers) {
   const auto unfinished = [&] {
     return anything_to_send() || (wait_for_latecomers && told_.size() + 1 < party_.ranks);
   };
-  while (unfinished() && Clock::now() < until) FF_RETURN_IF_ERROR(turn(until));
-  return {};
+  while (unfinished() && Clock::now() < until) {
+    if (const Status trouble = turn(until); !trouble.ok()) {
+      log(LogLevel::kWarning, "rendezvous {}: not all ranks could be told of the failure: {}",
+          party_.place->words(), trouble.message());
+      return;
+    }
+  }
 }
 
 bool Registrar::anything_to_send() const {

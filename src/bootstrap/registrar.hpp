@@ -31,6 +31,8 @@ class Registrar final : public Side {
   };
 
   Status open(Time deadline);
+  Status fill_seats(Time deadline);
+  void close_door();
   Status turn(Time until);
   Status accept_all();
   Status serve(Visitor& visitor);
@@ -41,7 +43,7 @@ class Registrar final : public Side {
   void fail(Status why);
   void tell(Visitor& visitor);
   void hand_out_rosters();
-  Status drain(Time until, bool wait_for_latecomers);
+  void drain(Time until, bool wait_for_latecomers);
   bool anything_to_send() const;
   size_t seated() const;
   Status still_missing() const;
@@ -52,6 +54,7 @@ class Registrar final : public Side {
   GuardedDescriptor listener_;
   std::list<Visitor> visitors_;
   std::vector<Seat> seats_;  // by rank; rank 0's is filled from the start
+  bool crowded_ = false;     // no descriptor left to accept with; until a visitor goes
   std::optional<Status> failure_;
   std::set<uint32_t> told_;  // ranks that have been sent the failure
   size_t stranger_count_ = 0;

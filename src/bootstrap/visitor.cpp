@@ -133,6 +133,7 @@ void Visitor::seat() {
 }
 
 void Visitor::dismiss(const Status& why) {
+  channel_.forget_queue();  // a list that nobody needs any more
   channel_.queue(report<Failure>(why));
   leave();
 }
