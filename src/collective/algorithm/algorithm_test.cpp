@@ -242,6 +242,39 @@ TEST(Numerics, RoundingsAreLogarithmic) {
   }
 }
 
+// The order of additions is a promise: results stay the same from one version to the next. Whoever
+// changes one of these changes the bits that users get, and has to say so.
+TEST(Numerics, ExpressionsArePinned) {
+  struct Pin {
+    const char* algorithm;
+    uint32_t ranks, nodes;
+    uint64_t wide, narrow;
+  };
+  constexpr Pin kPins[] = {
+      {"one_shot", 12, 1, 0x557c0c46c7558b6bu, 0x4643c7ad59088fe7u},
+      {"swap", 2, 1, 0xc023a03794beecabu, 0xfd75ba6a932e09a8u},
+      {"direct", 12, 1, 0x557c0c46c7558b6bu, 0x4643c7ad59088fe7u},
+      {"recursive_doubling", 12, 4, 0x557c0c46c7558b6bu, 0xee155e87218e41adu},
+      {"double_tree", 12, 12, 0xa2be0b04657e29d1u, 0xb09e52436583f6a4u},
+      {"hierarchical_tree", 12, 4, 0x09e2a0771de1ba61u, 0x5afe837f5af46341u},
+      {"hierarchical_direct", 12, 4, 0xda581eb8937df1e5u, 0xb7663b484807e79au},
+      {"ring", 12, 4, 0x1762e596fe5e5433u, 0xb8e1e02176dce4a8u},
+  };
+  std::vector<std::string> pinned, known;
+  for (const Pin& pin : kPins) {
+    const auto algorithm = find_algorithm(pin.algorithm);
+    ASSERT_TRUE(algorithm.ok()) << pin.algorithm;
+    const Proof proof = prove(**algorithm, Placement::even(pin.ranks, pin.nodes), {2, 4});
+    EXPECT_EQ(proof.wide.expression, pin.wide) << pin.algorithm;
+    EXPECT_EQ(proof.narrow.expression, pin.narrow) << pin.algorithm;
+    pinned.push_back(pin.algorithm);
+  }
+  for (const Algorithm* algorithm : algorithms()) known.push_back(algorithm->name);
+  std::sort(pinned.begin(), pinned.end());
+  std::sort(known.begin(), known.end());
+  EXPECT_EQ(pinned, known) << "every algorithm has a pin";
+}
+
 // Slots and pruning are tuned at run time; neither may show in the bits.
 TEST(Numerics, SlotsAreNotPartOfTheExpression) {
   for (const Placement& placement : field_layouts()) {

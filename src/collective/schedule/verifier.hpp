@@ -36,6 +36,7 @@ class Verifier {
   Status check_reads();   // rule 3
   Status check_memory();  // rule 4
   Status check_nodes();   // rule 7
+  Status check_place(StepId id) const;
   bool reaches(StepId from, StepId to);
   bool data_reaches(StepId writer, StepId reader);
   bool search(StepId from, StepId to, bool arrival);

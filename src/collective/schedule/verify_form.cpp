@@ -69,6 +69,9 @@ Status Verifier::check_step_form(StepId id) {
       return broken("{} waits for step {} of {}", name(id), wait.step, schedule_.steps.size());
     }
   }
+  if (step.kind > StepKind::kEnter) {
+    return broken("step {} is of unknown kind {}", id, static_cast<int>(step.kind));
+  }
   if (step.kind == StepKind::kEnter) {
     if (!step.in.empty() || !step.out.empty()) return broken("{} has operands", name(id));
     if (!step.waits.empty()) return broken("{} waits, but only its caller fires it", name(id));

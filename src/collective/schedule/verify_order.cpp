@@ -216,32 +216,38 @@ Status Verifier::check_memory() {
   return {};
 }
 
+Status Verifier::check_place(StepId id) const {
+  const Step& step = schedule_.steps[id];
+  const bool put = step.kind == StepKind::kPut;
+  for (const Operand& in : step.in) {
+    if (in.place != Place::kRing || home_of(in.ring) == node_of(id)) continue;
+    return broken("{} on node {} reads {} on node {}", name(id), node_of(id).value(),
+                  ring_name(in.ring), home_of(in.ring).value());
+  }
+  for (const Operand& out : step.out) {
+    if (out.place != Place::kRing) {
+      if (put) return broken("{} writes a caller's buffer: a put fills rings", name(id));
+    } else if (put == (home_of(out.ring) == node_of(id))) {
+      return broken("{} on node {} writes {} on node {}: puts cross nodes, nothing else does",
+                    name(id), node_of(id).value(), ring_name(out.ring), home_of(out.ring).value());
+    }
+  }
+  return {};
+}
+
 Status Verifier::check_nodes() {
   const size_t count = schedule_.steps.size();
-  std::vector<StepId> source(count, kNone),
-      freed(count, kNone);  // last step that a ring joins to it
+  for (StepId id = 0; id < count; id++) FF_RETURN_IF_ERROR(check_place(id));
+
+  // For each step the last one to which a ring joins it: by its data, by the slots that it frees.
+  std::vector<StepId> source(count, kNone), freed(count, kNone);
   for (StepId id = 0; id < count; id++) {
     const Step& step = schedule_.steps[id];
-    const bool put = step.kind == StepKind::kPut;
     for (const Operand& in : step.in) {
-      if (in.place != Place::kRing) continue;
-      if (home_of(in.ring) != node_of(id)) {
-        return broken("{} on node {} reads {} on node {}", name(id), node_of(id).value(),
-                      ring_name(in.ring), home_of(in.ring).value());
-      }
-      source[schedule_.rings[in.ring].writer] = id;
+      if (in.place == Place::kRing) source[schedule_.rings[in.ring].writer] = id;
     }
     for (const Operand& out : step.out) {
-      if (out.place != Place::kRing) {
-        if (put) return broken("{} writes a caller's buffer: a put fills rings", name(id));
-        continue;
-      }
-      if (put == (home_of(out.ring) == node_of(id))) {
-        return broken("{} on node {} writes {} on node {}: puts cross nodes, nothing else does",
-                      name(id), node_of(id).value(), ring_name(out.ring),
-                      home_of(out.ring).value());
-      }
-      if (!put) continue;
+      if (step.kind != StepKind::kPut) continue;
       for (const StepId reader : schedule_.freed_by(out.ring)) freed[reader] = id;
     }
     for (const Wait& wait : step.waits) {
