@@ -3,6 +3,8 @@
 #include <sched.h>
 #include <signal.h>
 
+#include <algorithm>
+
 #include "job.hpp"
 
 namespace ff::test {
@@ -55,6 +57,36 @@ TEST(LauncherFailure, FirstOfManyIsNamedAndTheSurvivorsSpeak) {
     expect_in(job.error(), "rank 5 (pid ");
     expect_in(job.error(), "the others: exited with code 5: ranks 0-4, 6-7");
   }
+}
+
+// All are dead before the launcher looks: only the order of their deaths tells.
+TEST(LauncherFailure, FirstOfManyIsNamedEvenIfAllAreSeenAtOnce) {
+  Job job({"-n", "8", "--", rank_program(), "hold"});
+  job.wait_for_output("ready ", 8);
+  job.wait_for_output("\n", 8);
+  std::vector<pid_t> ranks;
+  for (const std::string& line : job.output_lines()) ranks.push_back(std::stoi(line.substr(6)));
+  std::sort(ranks.begin(), ranks.end());
+  std::rotate(ranks.begin(), ranks.begin() + 5, ranks.end());  // not the order of their starts
+  const pid_t warden = job.warden();
+  kill(warden, SIGSTOP);
+  while (state_of(warden) != "T") sched_yield();
+  for (const pid_t rank : ranks) {
+    kill(rank, SIGKILL);
+    while (state_of(rank) != "Z") sched_yield();
+  }
+  kill(warden, SIGCONT);
+  EXPECT_EQ(job.wait().code, 128 + SIGKILL);
+  expect_in(job.error(),
+            "(pid " + std::to_string(ranks.front()) + ") was killed by SIGKILL; the job");
+}
+
+// More than one read takes, in a pipe that holds it all.
+TEST(LauncherFailure, LastWordsComeBeforeTheReport) {
+  Job job({"-n", "2", "--", rank_program(), "last_words"});
+  EXPECT_EQ(job.wait().code, 3);
+  const size_t words = job.error().find("last word of rank");
+  EXPECT_LT(words, job.error().find("exited with code 3; the job ends"));
 }
 
 TEST(LauncherFailure, SuccessOfSomeIsNoReasonToEnd) {

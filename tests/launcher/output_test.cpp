@@ -46,11 +46,11 @@ TEST(LauncherOutput, BothStreamsOnOneDestinationStayWhole) {
   JobOptions options;
   options.merge_streams = true;
   Job job({"-n", "8", "--tag", "no", "--", "sh", "-c",
-           rank_program() + " lines 20 50000 1 & " + rank_program() + " lines 20 50000 2; wait"},
+           rank_program() + " lines 4 700000 1 & " + rank_program() + " lines 4 700000 2; wait"},
           options);
   ASSERT_EQ(job.wait().code, 0) << job.error();
-  for (const auto& [letter, seen] : count_whole_lines(job, 50'000, false))
-    EXPECT_EQ(seen, 40) << letter;
+  for (const auto& [letter, seen] : count_whole_lines(job, 700'000, false))
+    EXPECT_EQ(seen, 8) << letter;
 }
 
 TEST(LauncherOutput, StreamsAreNotConfused) {
@@ -91,8 +91,8 @@ TEST(LauncherOutput, OneRankIsRelayedByteForByte) {
 }
 
 TEST(LauncherOutput, OneRanksPromptIsSeenAtOnce) {
-  Job job({"-n", "1", "--", "sh", "-c", "printf 'name? '; exec " + rank_program() + " hold"});
-  job.wait_for_output("name? ready");
+  Job job({"-n", "1", "--", "sh", "-c", "printf 'name? '; exec sleep 1000"});
+  job.wait_for_output("name? ");
   job.send_signal(SIGTERM);
   job.wait();
 }

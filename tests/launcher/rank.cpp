@@ -98,6 +98,15 @@ int do_victim(const Arguments& arguments) {
   return 93;
 }
 
+int do_last_words(const Arguments&) {
+  if (rank() != 0) hold();
+  std::string text;
+  for (int line = 0; line < 5000; ++line) text += std::string(99, '.') + "\n";
+  fcntl(STDERR_FILENO, F_SETPIPE_SZ, 1 << 20);
+  put(STDERR_FILENO, text + "last word of rank 0\n");
+  return 3;
+}
+
 // The victim tells everyone its pid through a fifo each, then kills itself; the others see it die,
 // say so, and exit at once: failures that follow the first within microseconds.
 int do_watch_victim(const Arguments& arguments) {
@@ -309,6 +318,7 @@ int main(int argc, char** argv) {
       {"ignore_term", do_ignore_term},
       {"inherited", do_inherited},
       {"kill_group", do_kill_group},
+      {"last_words", do_last_words},
       {"leave_daemon", do_leave_daemon},
       {"lines", do_lines},
       {"outlived_by_helper", do_outlived_by_helper},
