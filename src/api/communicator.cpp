@@ -174,7 +174,7 @@ Status Communicator::map_members(std::vector<Member>& members) {
   return {};
 }
 
-Status Communicator::start_engine(const std::vector<Member>& members) {
+Status Communicator::start_engine(std::vector<Member>& members) {
   EngineOptions options;
   options.name = settings_.name;
   options.rank = settings_.join.rank;
@@ -204,10 +204,11 @@ Status Communicator::start_engine(const std::vector<Member>& members) {
   Helper::Watch watch;
   watch.engine = engine_.get();
   watch.may_drive = settings_.progress != FF_PROGRESS_CALLER;
-  for (const Member& member : members) {
+  for (Member& member : members) {
     // A neighbour in this very process would die with us.
     if (!member.life.valid() || process_->bell().address() == bells_[member.rank.index()]) continue;
     watch.neighbours.push_back({member.rank.value(), member.life.get()});
+    lives_.push_back(std::move(member.life));
   }
   watch.on_failure = [](void* self, const Failure& failure) {
     static_cast<Communicator*>(self)->tell_owner(failure);

@@ -49,7 +49,7 @@ class Communicator {
   explicit Communicator(Settings settings) : settings_(std::move(settings)) {}
   Status join();
   Status map_members(std::vector<Member>& members);
-  Status start_engine(const std::vector<Member>& members);
+  Status start_engine(std::vector<Member>& members);
   Result<const Program*> program_for(uint64_t bytes, ff_type type, ff_reduce_op op);
   Result<Planned> make_plan(uint64_t key, uint64_t largest_bytes, ff_type type, ff_reduce_op op);
   Status touch_bulk();

@@ -88,7 +88,7 @@ Status Engine::submit(const CallRequest& request, Operation& operation) {
     }
   }
   if (baton_.try_take()) {
-    if (!board_.raised()) sweep();
+    sweep();
     ring();
     baton_.give_back();
   } else {
@@ -105,12 +105,9 @@ void Engine::wait(Operation& operation, std::chrono::nanoseconds limit) {
 
 void Engine::poke() {
   if (!baton_.try_take()) return;
-  if (!board_.raised()) {
-    sweep();
-    ring();
-  } else {
-    settle(Clock::now());
-  }
+  sweep();
+  ring();
+  if (board_.raised()) settle(Clock::now());
   baton_.give_back();
   hand_over();
 }
@@ -147,9 +144,9 @@ bool Engine::drive_until(const Operation* operation, uint64_t sequence, Clock::t
     while (!reached() && in_time) {
       if (board_.raised()) [[unlikely]] {
         const auto now = Clock::now();
+        if (sweep()) continue;
         if (settle(now)) break;
-        board_.await_verdict(std::max<std::chrono::nanoseconds>(board_.settles_in(now),
-                                                                std::chrono::milliseconds(1)));
+        board_.await_verdict(std::chrono::milliseconds(1));
         in_time = Clock::now() < limit;
         continue;
       }
@@ -199,11 +196,11 @@ void Engine::hand_over() {
 // ---- driving ----------------------------------------------------------------------------------
 
 bool Engine::sweep() {
-  bool advanced = admit();
-  for (size_t i = 0; i < active_.size();) {
+  // What everybody did before the call that failed can still be finished.
+  const uint64_t end = board_.raised() ? board_.failing_call() : ~uint64_t{0};
+  bool advanced = admit(end);
+  for (size_t i = 0; i < active_.size() && active_[i] < end;) {
     Call& running = call(active_[i]);
-    if (board_.raised()) [[unlikely]]
-      break;
     advanced |= run(running);
     if (running.steps_left == 0) {
       active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -225,9 +222,10 @@ void Engine::ring() {
   doorbell_.ring_sleepers();
 }
 
-bool Engine::admit() {
+bool Engine::admit(uint64_t end) {
   bool any = false;
-  while (started_ < submitted_.load(std::memory_order_acquire) && active_.size() < kBanks) {
+  while (started_ < submitted_.load(std::memory_order_acquire) && started_ + 1 < end &&
+         active_.size() < kBanks) {
     Call& head = call(started_ + 1);
     if (!may_start(head)) break;
     start(head);
@@ -592,13 +590,10 @@ Engine::HelperState Engine::drive_as_helper() {
   if (impatient_.load(std::memory_order_relaxed) != 0) return HelperState::kQuiet;
   if (!baton_.try_take()) return HelperState::kQuiet;  // its holder hands over when it leaves
   bool advanced = false;
-  if (board_.raised()) {
-    settle(Clock::now());
-  } else {
-    // A caller that wants the baton gets it between two sweeps.
-    for (int i = 0; i < 16 && !baton_.wanted() && sweep(); i++) advanced = true;
-    ring();
-  }
+  // A caller that wants the baton gets it between two sweeps.
+  for (int i = 0; i < 16 && !baton_.wanted() && sweep(); i++) advanced = true;
+  ring();
+  if (board_.raised()) settle(Clock::now());
   const bool left = unfinished() && !closed_.load(std::memory_order_acquire);
   baton_.give_back();
   if (!left) return HelperState::kQuiet;

@@ -144,7 +144,7 @@ class Engine {
   // --- under the baton -----------------------------------------------------------------------
   bool sweep();  // true if anything happened
   void ring();
-  bool admit();
+  bool admit(uint64_t end);
   bool may_start(const Call& call);
   void start(Call& call);
   bool run(Call& call);

@@ -108,7 +108,6 @@ int32_t value_of(uint32_t rank, uint64_t index, uint64_t call) {
   return static_cast<int32_t>((index * 7 + rank * 131 + call * 1009) % 100003);
 }
 
-
 class EngineTest : public testing::TestWithParam<bool> {};
 
 // Odd sizes, one call after another, each checked; in shuffled order of firing as well.

@@ -86,6 +86,12 @@ void FailureBoard::raise(ff_status status, int32_t culprit, Evidence evidence, u
   doorbell_->wake_helpers();
 }
 
+uint64_t FailureBoard::failing_call() const {
+  // Acquire: the report was written before the word.
+  const FailureWord word = FailureWord::unpack(board_->word.load(std::memory_order_acquire));
+  return seats_[word.raiser].seat->reports[static_cast<size_t>(word.evidence)].sequence;
+}
+
 std::chrono::nanoseconds FailureBoard::settles_in(std::chrono::steady_clock::time_point now) const {
   const int64_t seen_at = seen_at_.load(std::memory_order_relaxed);
   const int64_t passed = seen_at == 0 ? 0 : now.time_since_epoch().count() - seen_at;

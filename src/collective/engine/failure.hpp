@@ -44,6 +44,9 @@ class FailureBoard {
 
   bool raised() const { return board_->word.load(std::memory_order_relaxed) != 0; }
 
+  // The call that failed, as far as is known: those before it can be finished. 0: between calls.
+  uint64_t failing_call() const;
+
   // `culprit` -1 = nobody. `text` is the whole story as this rank knows it. Wakes everyone.
   void raise(ff_status status, int32_t culprit, Evidence evidence, uint64_t sequence,
              const std::string& text);
