@@ -86,11 +86,9 @@ std::vector<uint64_t> Planner::pieces(const Layout& layout, uint64_t bytes) cons
     return {std::min(whole, round_up(divide_up(chunk, layout.parts), kLineBytes))};
   }
   std::vector<uint64_t> list = {whole};
-  const uint64_t least =
-      std::max(kLineBytes, setting_.constants.plan.least_chunk_bytes / layout.parts);
   uint64_t piece = kLineBytes;
   while (piece < whole && piece < setting_.staging_bytes) piece *= 2;
-  for (; piece >= least; piece /= 2) {
+  for (; piece >= kLineBytes; piece /= 2) {
     if (piece < whole) list.push_back(piece);
   }
   return list;
@@ -105,6 +103,10 @@ Candidate Planner::evaluate(const Algorithm& algorithm, const CallSize& vector) 
   for (const uint64_t piece : pieces(layout, bytes)) {
     CallSize call = vector;
     call.piece_bytes = piece;
+    // Small ones only where staging leaves no choice.
+    if (best.piece_bytes != 0 && piece * layout.parts < setting_.constants.plan.least_chunk_bytes) {
+      break;
+    }
     const uint64_t chunks = Partition(layout, call.count, call.element_bytes, piece).chunks();
     if (chunks > kMaxChunks) break;  // and so are all smaller pieces
     Built& with = built(algorithm, slots_for(chunks));

@@ -140,11 +140,11 @@ TEST(Planner, StagingIsNeverExceeded) {
 
 TEST(Planner, TooLittleStagingSaysHowMuchIsNeeded) {
   PlannerSetting setting = one_node(4);
-  setting.staging_bytes = 128;
+  setting.staging_bytes = 32;
   const Status status = error_of(setting, 1024 * 1024);
   EXPECT_EQ(status.code(), FF_ERROR_RESOURCE);
   EXPECT_NE(status.message().find("4 MiB over 4 ranks on 1 node"), std::string::npos);
-  EXPECT_NE(status.message().find("there are 128 B"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("there are 32 B"), std::string::npos) << status.message();
 }
 
 TEST(Planner, OverridesAreObeyed) {
