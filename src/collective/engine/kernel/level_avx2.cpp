@@ -17,16 +17,15 @@ struct Avx2 {
   static FF_KERNEL_INLINE Bytes load(const char* p) {
     return (Bytes)_mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p));
   }
+  static FF_KERNEL_INLINE __m128i load_half(const char* p, size_t bytes) {
+    const Bytes16 x = load_up_to_15(p, bytes);
+    return _mm_set_epi64x(static_cast<int64_t>(x.high), static_cast<int64_t>(x.low));
+  }
   static FF_KERNEL_INLINE Bytes load_partial(const char* p, size_t bytes) {
     if (bytes == kBytes) return load(p);
-    Bytes16 low, high = {0, 0};
-    if (bytes >= 16) {
-      low = {read_word<uint64_t>(p), read_word<uint64_t>(p + 8)};
-      high = load_up_to_15(p + 16, bytes - 16);
-    } else {
-      low = load_up_to_15(p, bytes);
-    }
-    return (Bytes)VectorOf<uint64_t, kBytes>::type{low.low, low.high, high.low, high.high};
+    if (bytes < 16) return (Bytes)_mm256_zextsi128_si256(load_half(p, bytes));
+    return (Bytes)_mm256_set_m128i(load_half(p + 16, bytes - 16),
+                                   _mm_loadu_si128(reinterpret_cast<const __m128i_u*>(p)));
   }
   static FF_KERNEL_INLINE void store(char* p, Bytes x) {
     _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(p), (__m256i)x);

@@ -23,7 +23,8 @@ struct PartialAccess {
   FF_KERNEL_INLINE void store(char* p, Raw<L> x) const { L::store_partial(p, x, bytes); }
 };
 
-// The outputs of a pass.
+// The outputs of a pass. Handed on in registers (functions that are not inlined take its members):
+// a struct written by words and read by vectors would cost a short call half its time.
 struct Outputs {
   void* const* buffer;
   size_t count;
@@ -168,8 +169,9 @@ struct Reduction {
 
   // One register at a time, up to L::kBytes each: for the ends of a pass and for short ones. Not
   // inlined: one small copy serves every number of inputs.
-  __attribute__((noinline)) static void edge(const Outputs& out, const void* const* in, size_t ins,
-                                             size_t offset, size_t bytes, double divisor) {
+  __attribute__((noinline)) static void edge(void* const* out, size_t outs, const void* const* in,
+                                             size_t ins, size_t offset, size_t bytes,
+                                             double divisor) {
     while (bytes != 0) {
       const size_t now = bytes < size_t{L::kBytes} ? bytes : size_t{L::kBytes};
       const PartialAccess<L> access{now};
@@ -179,7 +181,7 @@ struct Reduction {
       } else {
         any_trees<1>(sum, in, ins, offset, access);
       }
-      finish_and_store(out, offset, sum, divisor, access);
+      finish_and_store(Outputs{out, outs, 0}, offset, sum, divisor, access);
       offset += now;
       bytes -= now;
     }
@@ -187,13 +189,14 @@ struct Reduction {
 
   // `inputs`: their number, or 0 for `ins` of them.
   template <int inputs>
-  static void run(const Outputs& outputs, const void* const* in, size_t ins, size_t bytes,
-                  double divisor) {
+  static void run(void* const* outputs, size_t outs, size_t streamed, const void* const* in,
+                  size_t ins, size_t bytes, double divisor) {
     // Enough independent sums to hide the adders' latency, few enough for the registers.
     constexpr int kWanted = (inputs == 2 || inputs == 4 ? 4 : 2) / kParts;
     constexpr int kRegisters = kWanted > 0 ? kWanted : 1;
     pass<L>(
-        outputs, Format::kElementBytes, bytes, size_t{kRegisters} * L::kBytes,
+        Outputs{outputs, outs, streamed}, Format::kElementBytes, bytes,
+        size_t{kRegisters} * L::kBytes,
         [&](const Outputs& out, size_t offset) __attribute__((always_inline)) {
           Accumulator sum[kRegisters];
           if constexpr (inputs != 0) {
@@ -203,27 +206,27 @@ struct Reduction {
           }
           finish_and_store(out, offset, sum, divisor, WholeAccess<L>{});
         },
-        [&](const Outputs& out, size_t offset, size_t length)
-            __attribute__((always_inline)) { edge(out, in, ins, offset, length, divisor); });
+        [&](const Outputs& out, size_t offset, size_t length) __attribute__((always_inline)) {
+          edge(out.buffer, out.count, in, ins, offset, length, divisor);
+        });
   }
 
   static void reduce(void* const* out, size_t outs, size_t streamed, const void* const* in,
                      size_t ins, size_t count, double divisor) {
-    const Outputs outputs = {out, outs, streamed};
     const size_t bytes = count * Format::kElementBytes;
     if constexpr (std::is_same_v<Operation, Sum>) {  // worth the code only here
       switch (ins) {
         case 2:
-          return run<2>(outputs, in, ins, bytes, divisor);
+          return run<2>(out, outs, streamed, in, ins, bytes, divisor);
         case 4:
-          return run<4>(outputs, in, ins, bytes, divisor);
+          return run<4>(out, outs, streamed, in, ins, bytes, divisor);
         case 8:
-          return run<8>(outputs, in, ins, bytes, divisor);
+          return run<8>(out, outs, streamed, in, ins, bytes, divisor);
         default:
           break;
       }
     }
-    run<0>(outputs, in, ins, bytes, divisor);
+    run<0>(out, outs, streamed, in, ins, bytes, divisor);
   }
 };
 
