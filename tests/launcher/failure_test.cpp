@@ -81,11 +81,18 @@ TEST(LauncherFailure, FirstOfManyIsNamedEvenIfAllAreSeenAtOnce) {
             "(pid " + std::to_string(ranks.front()) + ") was killed by SIGKILL; the job");
 }
 
-// More than one read takes, in a pipe that holds it all.
 TEST(LauncherFailure, LastWordsComeBeforeTheReport) {
-  Job job({"-n", "2", "--", rank_program(), "last_words"});
+  Job job({"-n", "1", "--", rank_program(), "last_words"});
+  job.wait_for_output("ready ");
+  job.wait_for_output("\n");
+  const pid_t rank = std::stoi(job.output().substr(6)), warden = job.warden();
+  kill(warden, SIGSTOP);
+  while (state_of(warden) != "T") sched_yield();
+  kill(rank, SIGUSR1);
+  while (state_of(rank) != "Z") sched_yield();
+  kill(warden, SIGCONT);
   EXPECT_EQ(job.wait().code, 3);
-  const size_t words = job.error().find("last word of rank");
+  const size_t words = job.error().find("last word\n");
   EXPECT_LT(words, job.error().find("exited with code 3; the job ends"));
 }
 
