@@ -36,7 +36,7 @@ Result<std::vector<uint32_t>> parse_cpu_list(std::string_view text) {
     text.remove_prefix(1);
   }
   std::ranges::sort(cpus);
-  cpus.erase(std::ranges::unique(cpus).begin(), cpus.end());
+  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
   return cpus;
 }
 
