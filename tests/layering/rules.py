@@ -144,7 +144,7 @@ def check_includes(tree):
         module = tree.module_of(path)
         for line, name, quoted in includes(tree, path):
             if not quoted:
-                if name.startswith("fireflyer/"):
+                if name.startswith("fireflyer/") and path.startswith(("src/", "include/")):
                     yield Violation(path, line, f"<{name}> is ours: include it with quotes")
                 continue
             beside = (pathlib.PurePosixPath(path).parent / name).as_posix()
