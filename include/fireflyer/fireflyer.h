@@ -71,14 +71,6 @@ typedef enum ff_progress {
   FF_PROGRESS_THREAD  /* the process's helper thread as well */
 } ff_progress;
 
-/* How far the bits of a result may depend on how it was computed. Results are always equal on all
- * ranks, and from start to start with the same layout of ranks and the same table of constants. */
-typedef enum ff_numerics {
-  FF_NUMERICS_DEFAULT,   /* may depend on size, layout and table of constants */
-  FF_NUMERICS_ANY_SIZE,  /* and not on size, chunking or fusion of calls */
-  FF_NUMERICS_ANY_LAYOUT /* and not on how ranks are spread over nodes */
-} ff_numerics;
-
 /* Why a communicator ended. The same on all survivors, except seen_by and confirmed. */
 typedef struct ff_failure {
   size_t size;

@@ -1,4 +1,4 @@
-/* types.h - status codes, element types and reduce operations: plain C, no functions.
+/* types.h - status codes, element types, reduce operations, numerics: plain C, no functions.
  *
  * Part of the public face, and the vocabulary that the library itself speaks.
  */
@@ -48,5 +48,13 @@ typedef enum ff_type {
 
 typedef uint32_t ff_reduce_op; /* a built-in operation */
 enum { FF_SUM, FF_PROD, FF_MAX, FF_MIN, FF_AVG, FF_BAND, FF_BOR, FF_BXOR, FF_BUILTIN_OPS };
+
+/* How far the bits of a result may depend on how it was computed. Results are always equal on all
+ * ranks, and from start to start with the same layout of ranks and the same table of constants. */
+typedef enum ff_numerics {
+  FF_NUMERICS_DEFAULT,   /* may depend on size, layout and table of constants */
+  FF_NUMERICS_ANY_SIZE,  /* and not on size, chunking or fusion of calls */
+  FF_NUMERICS_ANY_LAYOUT /* and not on how ranks are spread over nodes */
+} ff_numerics;
 
 #endif /* FIREFLYER_TYPES_H */

@@ -21,7 +21,7 @@
 #include "collective/schedule/schedule.hpp"
 #include "collective/schedule/simulate.hpp"
 #include "collective/schedule/verify.hpp"
-#include "fireflyer/fireflyer.h"
+#include "fireflyer/types.h"
 #include "planner/constants.hpp"
 #include "topology/graph/placement.hpp"
 
