@@ -1,12 +1,16 @@
-# ff_module(NAME SOURCES ... [DEPENDS ...] [TESTS ...]): one folder of src/ as a static library, ff_NAME,
+# ff_module(NAME [PURE] SOURCES ... [DEPENDS ...] [TESTS ...]): one folder of src/ as a static library, ff_NAME,
 # and its unit tests as one program, ff_NAME_test, with each GoogleTest case known to ctest.
+# PURE: knows neither threads nor I/O, so that its tests say nothing to ThreadSanitizer and are left out there.
 function(ff_module name)
-  cmake_parse_arguments(M "" "" "SOURCES;DEPENDS;TESTS" ${ARGN})
+  cmake_parse_arguments(M "PURE" "" "SOURCES;DEPENDS;TESTS" ${ARGN})
   add_library(ff_${name} STATIC ${M_SOURCES})
   target_include_directories(ff_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(ff_${name} PUBLIC ff_options fmt::fmt ${M_DEPENDS})
   if(FF_CLANG_TIDY)
     set_target_properties(ff_${name} PROPERTIES CXX_CLANG_TIDY "${FF_CLANG_TIDY};--quiet")
+  endif()
+  if(M_PURE AND FF_SANITIZE MATCHES "thread")
+    return()
   endif()
   if(M_TESTS AND FF_BUILD_TESTS)
     ff_test(${name}_test SOURCES ${M_TESTS} DEPENDS ff_${name})
@@ -22,6 +26,9 @@ function(ff_test name)
   endif()
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
+  endif()
+  if(FF_SANITIZE)
+    math(EXPR T_TIMEOUT "4 * ${T_TIMEOUT}")
   endif()
   set(serial FALSE)
   if(T_LABEL MATCHES "multirank|multiprocess")

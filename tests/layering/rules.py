@@ -251,7 +251,7 @@ def check_volatile(tree):
 
 
 ATOMIC_CALL = re.compile(
-    r"(?<=[.>])(load|store|exchange|compare_exchange_(?:weak|strong)|fetch_(?:add|sub|and|or|xor)|test_and_set|wait)\s*\("
+    r"(?<=[.>])(load|store|exchange|compare_exchange_(?:weak|strong)|fetch_(?:add|sub|and|or|xor)|test_and_set)\s*\("
 )
 ATOMIC_NAME = re.compile(r"\b(?:std::atomic(?:_ref)?\s*<[^;{}()]*?>|std::atomic_\w+)\s+(\w+)\s*[;{=]")
 
@@ -264,9 +264,8 @@ def check_atomics(tree):
             continue
         for m in ATOMIC_CALL.finditer(code):
             arguments = source_text.call_arguments(code, m.end() - 1)
-            if m.group(1) == "wait" and not arguments:
-                continue  # a member function of something else
-            if arguments is not None and "memory_order" not in arguments and not is_other_call(m.group(1), arguments):
+            # `order`: an ordering that is passed on.
+            if arguments is not None and not re.search(r"memory_order|\border", arguments):
                 yield Violation(
                     path, source_text.line_of(code, m.start()), f"{m.group(1)}() does not state its memory order"
                 )
@@ -280,11 +279,6 @@ def check_atomics(tree):
                         source_text.line_of(code, m.start()),
                         f"an operator on the atomic {name} does not state its memory order",
                     )
-
-
-def is_other_call(name, arguments):
-    """wait(), load() and store() are also names of our own functions; an ordering passed on is one."""
-    return bool(re.search(r"\border\b|\bordering\b", arguments)) or (name == "wait" and "," not in arguments)
 
 
 RULES = (
