@@ -156,6 +156,7 @@ bool Engine::drive_until(const Operation* operation, uint64_t sequence, Clock::t
       }
       switch (ladder_.climb()) {
         case Ladder::Rung::kSpun:
+          if (ladder_.time_to_look() && shares_cpu()) sched_yield();
           break;
         case Ladder::Rung::kYielded:
           if (ladder_.yields() % kYieldsPerSlowCheck == 0) {
@@ -191,6 +192,17 @@ void Engine::hand_over() {
   if (unfinished() && !closed_.load(std::memory_order_acquire)) {
     options_.notify_helper(options_.notify_context);
   }
+}
+
+// The scheduler may have put two ranks on one CPU although there are enough, and takes its time to
+// part them.
+bool Engine::shares_cpu() {
+  const auto cpu = static_cast<uint32_t>(sched_getcpu()) + 1;
+  seat_->cpu.store(cpu, std::memory_order_relaxed);
+  for (const SeatMemory& other : options_.seats) {
+    if (other.seat != seat_ && other.seat->cpu.load(std::memory_order_relaxed) == cpu) return true;
+  }
+  return false;
 }
 
 // ---- driving ----------------------------------------------------------------------------------

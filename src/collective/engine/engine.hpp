@@ -162,6 +162,8 @@ class Engine {
   bool settle(Clock::time_point now);  // true once the failure is agreed and all calls have failed
   void fail_everything(const Failure& failure);
 
+  bool shares_cpu();  // with another rank of the node
+
   SlotArea& area_of(const Call& call);
   std::string where(const Call& call) const;
 

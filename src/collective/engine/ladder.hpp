@@ -57,6 +57,7 @@ class Ladder {
     return Rung::kSleep;
   }
   uint32_t yields() const { return yields_; }
+  bool time_to_look() const { return spins_ != 0 && spins_ % kSpinsPerLook == 0; }
 
  private:
   static constexpr uint32_t kSpunOut = ~uint32_t{0};

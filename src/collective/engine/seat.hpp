@@ -88,6 +88,8 @@ struct alignas(4096) Seat {
   alignas(
       128) std::atomic<uint32_t> asleep;    // futex; who sleeps here (doorbell.hpp). Written by all
   alignas(128) std::atomic<uint32_t> left;  // the communicator was destroyed on this rank
+  // Where the rank last waited, plus 1: two ranks on one CPU must not spin for each other.
+  alignas(128) std::atomic<uint32_t> cpu;
   std::array<Entry, kBanks> entries;
   std::array<Report, kEvidenceLevels> reports;
   Board board;
