@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "collective/schedule/completion.hpp"
 #include "collective/schedule/verify.hpp"
+#include "planner/explain.hpp"
 #include "planner/size_class.hpp"
 
 namespace ff {
@@ -199,7 +200,8 @@ Status Communicator::start_engine(std::vector<Member>& members) {
                      .constants = settings_.constants,
                      .overrides = {.algorithm = settings_.options.algorithm,
                                    .chunk_bytes = settings_.options.chunk_bytes.value_or(0),
-                                   .slots = settings_.options.slots.value_or(0)}});
+                                   .slots = settings_.options.slots.value_or(0)},
+      .numerics = settings_.numerics});
 
   Helper::Watch watch;
   watch.engine = engine_.get();
@@ -399,6 +401,11 @@ Result<std::string> Communicator::query(std::string_view what) {
     for (const Person& person : people_)
       json.push_back({{"host", person.host}, {"pid", person.pid}});
     return json.dump(2);
+  }
+  constexpr std::string_view kExplain = "explain ";
+  if (what.substr(0, kExplain.size()) == kExplain) {
+    const std::lock_guard lock(plan_mutex_);
+    return explain(what.substr(kExplain.size()), *planner_);
   }
   return Status(FF_ERROR_ARGUMENT,
                 fmt::format("ff_comm_query: '{}' is unknown; ask for 'config', 'members' or "

@@ -11,9 +11,7 @@
 #include "base/data_type.hpp"
 #include "base/log.hpp"
 #include "fireflyer/fireflyer.h"
-#if __has_include("planner/explain.hpp")
 #include "planner/explain.hpp"
-#endif
 
 namespace ff {
 namespace {
@@ -185,7 +183,6 @@ void ff_operation_release(ff_operation* operation) {
   if (operation != nullptr) unwrap(operation)->release();
 }
 
-#if __has_include("planner/explain.hpp")
 ff_status ff_explain(const char* request, char** json) {
   return guarded("ff_explain", [&]() -> Status {
     if (json == nullptr) return null_argument("ff_explain", "json");
@@ -195,7 +192,6 @@ ff_status ff_explain(const char* request, char** json) {
     return give_text(text, json);
   });
 }
-#endif
 
 ff_status ff_comm_query(ff_comm* comm, const char* what, char** json) {
   return guarded("ff_comm_query", [&]() -> Status {
