@@ -117,7 +117,7 @@ Result<std::optional<uint32_t>> number(const Environment& environment, const Lau
 }
 
 Result<LaunchedRank> seat_of(const Launcher& launcher, const Environment& environment,
-                     const std::string& root) {
+                             const std::string& root) {
   const auto set = [&](std::string_view name, std::string_view otherwise) {
     return otherwise.empty() || environment.get(name).has_value() ? name : otherwise;
   };

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/status.hpp"
-#include "fireflyer/fireflyer.h"
+#include "fireflyer/types.h"
 #include "planner/plan.hpp"
 
 namespace ff {

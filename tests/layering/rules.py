@@ -132,10 +132,13 @@ def is_test(path):
 
 
 def check_modules(tree):
-    """Every folder with code is in the table."""
+    """Every folder with code is in the table, and every row is a folder."""
     for path in tree.files:
         if not path.startswith("tests/") and tree.module_of(path) is None:
             yield Violation(path, 1, "belongs to no module of ARCHITECTURE.md's table")
+    for name in tree.modules:
+        if not any((tree.root / base / name).is_dir() for base in ("", "src")):
+            yield Violation("ARCHITECTURE.md", 1, f"the table has a row '{name}', and there is no such folder")
 
 
 def check_includes(tree):

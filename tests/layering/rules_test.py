@@ -107,6 +107,9 @@ class Rules(unittest.TestCase):
     def test_a_folder_without_a_row(self):
         self.assert_refused("src/utils/misc.hpp", "", "belongs to no module")
 
+    def test_a_row_without_a_folder(self):
+        self.assert_refused("ARCHITECTURE.md", TABLE + "| `gone` | x | base | none |\n", "no such folder")
+
     def test_a_source_that_no_list_names(self):
         self.assert_refused("src/base/og.cpp", "", "no CMakeLists.txt names it")
         self.assert_refused("src/base/blog.cpp", "", "no CMakeLists.txt names it")
