@@ -33,6 +33,7 @@ struct Introduction {
   uint32_t counters_per_bank = 0;
   uint64_t small_bytes = 0;
   uint64_t bulk_bytes = 0;
+  uint64_t capped_cpus = 0;  // whole CPUs that a control group leaves, 0 = no cap
   Process::Mark mark{};
   char bell[64] = {};
   char agreed[256] = {};
@@ -118,6 +119,9 @@ Status Communicator::join() {
   mine.counters_per_bank = seat_layout_.counters_per_bank;
   mine.small_bytes = seat_layout_.small_bytes;
   mine.bulk_bytes = seat_layout_.bulk_bytes;
+  if (settings_.cpu_time_is_capped) {
+    mine.capped_cpus = std::max<uint64_t>(1, static_cast<uint64_t>(settings_.cpu_time));
+  }
   mine.mark = mark_;
   if (!put(mine.bell, process_->bell().address()) || !put(mine.agreed, settings_.agreed())) {
     return {FF_ERROR_ARGUMENT,
@@ -137,6 +141,7 @@ Status Communicator::join() {
 
 Status Communicator::map_members(std::vector<Member>& members) {
   std::set<uint32_t> cpus;
+  uint64_t cap = ~uint64_t{0};
   for (Member& member : members) {
     Introduction theirs;
     if (member.blob.size() != sizeof theirs) {
@@ -170,8 +175,10 @@ Status Communicator::map_members(std::vector<Member>& members) {
     bells_.emplace_back(theirs.bell);
     people_.push_back({member.host, member.pid});
     cpus.insert(member.cpus.begin(), member.cpus.end());
+    if (theirs.capped_cpus != 0) cap = std::min(cap, theirs.capped_cpus);
   }
-  cpus_ = std::max<uint32_t>(1, static_cast<uint32_t>(cpus.size()));
+  // The same on all ranks, for the planner sees it.
+  cpus_ = static_cast<uint32_t>(std::clamp<uint64_t>(cpus.size(), 1, cap));
   return {};
 }
 
@@ -184,7 +191,7 @@ Status Communicator::start_engine(std::vector<Member>& members) {
   options.people = people_;
   options.seat_layout = seat_layout_;
   options.bell = &process_->bell();
-  options.ladder.may_spin = every_rank_has_a_cpu(members);
+  options.ladder.may_spin = every_rank_has_a_cpu(members) && settings_.join.ranks <= cpus_;
   if (settings_.options.spins) options.ladder.may_spin = *settings_.options.spins > 0;
   if (settings_.options.yields) options.ladder.yields = *settings_.options.yields;
   options.max_outstanding = settings_.max_outstanding;

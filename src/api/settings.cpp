@@ -2,12 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/bytes.hpp"
 #include "base/environment.hpp"
 #include "base/log.hpp"
 #include "bootstrap/launcher.hpp"
+#include "topology/detect/node_facts.hpp"
 
 namespace ff {
 namespace {
@@ -57,6 +59,13 @@ Status check_config(const ff_config& config) {
                     config.staging_bytes, format_bytes(kLeastStaging), format_bytes(kMostStaging))};
   }
   return {};
+}
+
+// All slots of a node together stay below half the last-level cache.
+uint64_t standard_staging(const NodeFacts& node, uint32_t ranks) {
+  if (node.l3.empty()) return kStaging;
+  const uint64_t share = node.l3.front().bytes / 2 / ranks / 4096 * 4096;
+  return std::clamp(share, kLeastStaging, kStaging);
 }
 
 Store wrap(const ff_store& store) {
@@ -135,7 +144,13 @@ Result<Settings> read_settings(const ff_config& config) {
                                                           "ff_config.call_timeout_ns"));
   settings.progress = config.progress;
   settings.numerics = config.numerics;
-  settings.staging_bytes = config.staging_bytes == 0 ? kStaging : config.staging_bytes;
+  FF_ASSIGN_OR_RETURN(std::vector<uint32_t> cpus, affinity_of_this_thread());
+  const NodeFacts node = read_node_facts("/", std::move(cpus));
+  settings.cpu_time = node.cpu_time;
+  settings.cpu_time_is_capped = node.cpu_time < static_cast<double>(node.cpus.size());
+  settings.staging_bytes = config.staging_bytes == 0
+                               ? standard_staging(node, settings.join.ranks)
+                               : config.staging_bytes;
   settings.max_outstanding = config.max_outstanding == 0 ? kMaxOutstanding : config.max_outstanding;
   FF_ASSIGN_OR_RETURN(settings.options,
                       read_options(environment, config.options == nullptr ? "" : config.options));

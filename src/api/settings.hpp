@@ -21,6 +21,8 @@ struct Settings {
   ff_progress progress = FF_PROGRESS_AUTO;
   ff_numerics numerics = FF_NUMERICS_DEFAULT;
   uint64_t staging_bytes = 0;
+  double cpu_time = 0;              // CPU seconds a second that this process may use
+  bool cpu_time_is_capped = false;  // by a control group, which its ranks are likely to share
   uint32_t max_outstanding = 0;
   Options options;
   Isa isa = Isa::kBaseline;
