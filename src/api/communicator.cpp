@@ -104,16 +104,15 @@ Communicator::~Communicator() {
     process_->helper().remove(engine_.get());
     engine_->leave();
   }
-  if (published_) process_->withdraw_segment(mark_);
 }
 
 Status Communicator::join() {
   const uint32_t n = settings_.join.ranks;
   seat_layout_ = layout_for(n, settings_.staging_bytes);
-  FF_ASSIGN_OR_RETURN(segment_,
+  FF_ASSIGN_OR_RETURN(Segment segment,
                       create_segment(seat_layout_.segment_bytes(), seat_layout_.bulk_offset()));
-  FF_ASSIGN_OR_RETURN(mark_, process_->publish_segment(segment_.mapping.address()));
-  published_ = true;
+  const auto own_mapping = std::make_shared<Mapping>(std::move(segment.mapping));
+  mappings_.push_back(own_mapping);
 
   Introduction mine;
   mine.counters_per_bank = seat_layout_.counters_per_bank;
@@ -122,7 +121,7 @@ Status Communicator::join() {
   if (settings_.cpu_time_is_capped) {
     mine.capped_cpus = std::max<uint64_t>(1, static_cast<uint64_t>(settings_.cpu_time));
   }
-  mine.mark = mark_;
+  FF_ASSIGN_OR_RETURN(mine.mark, process_->publish_segment(own_mapping));
   if (!put(mine.bell, process_->bell().address()) || !put(mine.agreed, settings_.agreed())) {
     return {FF_ERROR_ARGUMENT,
             fmt::format("ff_config.options are too long: {}", settings_.agreed())};
@@ -131,11 +130,10 @@ Status Communicator::join() {
 
   FF_ASSIGN_OR_RETURN(
       std::unique_ptr<Gathering> gathering,
-      Gathering::join(settings_.join, std::as_bytes(std::span(&mine, 1)), segment_.fd.get()));
+      Gathering::join(settings_.join, std::as_bytes(std::span(&mine, 1)), segment.fd.get()));
   const Status mapped = map_members(gathering->members());
   FF_RETURN_IF_ERROR(gathering->conclude(mapped));
   life_line_ = gathering->take_life_line();
-  segment_.fd.reset();
   return start_engine(gathering->members());
 }
 
@@ -162,16 +160,16 @@ Status Communicator::map_members(std::vector<Member>& members) {
                           settings_.join.rank.value(), settings_.agreed(), member.rank.value(),
                           theirs.agreed)};
     }
-    std::byte* address = process_->find_segment(theirs.mark);
-    if (address == nullptr) {
-      FF_ASSIGN_OR_RETURN(Mapping mapping,
+    std::shared_ptr<Mapping> mapping = process_->find_segment(theirs.mark);
+    if (mapping == nullptr) {
+      FF_ASSIGN_OR_RETURN(Mapping fresh,
                           map_segment(member.arena.get(), seat_layout_.segment_bytes(),
                                       seat_layout_.bulk_offset()));
-      address = mapping.address();
-      mappings_.push_back(std::move(mapping));
+      mapping = std::make_shared<Mapping>(std::move(fresh));
     }
     member.arena.reset();
-    seats_.push_back(seat_layout_.at(address));
+    seats_.push_back(seat_layout_.at(mapping->address()));
+    mappings_.push_back(std::move(mapping));
     bells_.emplace_back(theirs.bell);
     people_.push_back({member.host, member.pid});
     cpus.insert(member.cpus.begin(), member.cpus.end());
@@ -208,7 +206,7 @@ Status Communicator::start_engine(std::vector<Member>& members) {
                      .overrides = {.algorithm = settings_.options.algorithm,
                                    .chunk_bytes = settings_.options.chunk_bytes.value_or(0),
                                    .slots = settings_.options.slots.value_or(0)},
-      .numerics = settings_.numerics});
+                     .numerics = settings_.numerics});
 
   Helper::Watch watch;
   watch.engine = engine_.get();

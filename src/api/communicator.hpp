@@ -58,10 +58,7 @@ class Communicator {
   Settings settings_;
   Process* process_ = nullptr;
   SeatLayout seat_layout_;
-  Segment segment_;
-  Process::Mark mark_{};
-  bool published_ = false;
-  std::vector<Mapping> mappings_;  // of other processes' segments
+  std::vector<std::shared_ptr<Mapping>> mappings_;  // of all seats
   std::vector<SeatMemory> seats_;
   std::vector<Person> people_;
   std::vector<std::string> bells_;

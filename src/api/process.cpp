@@ -41,25 +41,21 @@ Result<Process*> Process::get() {
   return the_process;
 }
 
-Result<Process::Mark> Process::publish_segment(std::byte* address) {
+Result<Process::Mark> Process::publish_segment(const std::shared_ptr<Mapping>& mapping) {
   Mark mark;
   if (getrandom(mark.data(), mark.size(), 0) != static_cast<ssize_t>(mark.size())) {
     return system_error("getrandom", errno);
   }
   const std::lock_guard lock(segments_mutex_);
-  segments_[mark] = address;
+  std::erase_if(segments_, [](const auto& entry) { return entry.second.expired(); });
+  segments_[mark] = mapping;
   return mark;
 }
 
-void Process::withdraw_segment(const Mark& mark) {
-  const std::lock_guard lock(segments_mutex_);
-  segments_.erase(mark);
-}
-
-std::byte* Process::find_segment(const Mark& mark) {
+std::shared_ptr<Mapping> Process::find_segment(const Mark& mark) {
   const std::lock_guard lock(segments_mutex_);
   const auto found = segments_.find(mark);
-  return found == segments_.end() ? nullptr : found->second;
+  return found == segments_.end() ? nullptr : found->second.lock();
 }
 
 }  // namespace ff

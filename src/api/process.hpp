@@ -14,6 +14,7 @@
 #include "api/helper.hpp"
 #include "api/operation_pool.hpp"
 #include "base/status.hpp"
+#include "collective/engine/arena.hpp"
 #include "collective/engine/doorbell.hpp"
 
 namespace ff {
@@ -30,12 +31,11 @@ class Process {
   Helper& helper() { return *helper_; }
   OperationPool& operations() { return operations_; }
 
-  // Ranks of one process share addresses instead of mapping each other's segments twice. A segment
-  // is known by a random mark.
+  // Ranks of one process share a mapping instead of mapping each other's segments once more; it
+  // lives until the last of them lets go. A segment is known by a random mark.
   using Mark = std::array<std::byte, 16>;
-  Result<Mark> publish_segment(std::byte* address);
-  void withdraw_segment(const Mark& mark);
-  std::byte* find_segment(const Mark& mark);  // nullptr: another process's
+  Result<Mark> publish_segment(const std::shared_ptr<Mapping>& mapping);
+  std::shared_ptr<Mapping> find_segment(const Mark& mark);  // nullptr: another process's
 
  private:
   explicit Process(Bell bell) : bell_(std::move(bell)) {}
@@ -46,7 +46,7 @@ class Process {
   // On a page that the kernel clears in a forked child.
   std::atomic<uint32_t>* marker_ = nullptr;
   std::mutex segments_mutex_;
-  std::map<Mark, std::byte*> segments_;
+  std::map<Mark, std::weak_ptr<Mapping>> segments_;
 };
 
 Status forked_child_error();

@@ -148,9 +148,8 @@ Result<Settings> read_settings(const ff_config& config) {
   const NodeFacts node = read_node_facts("/", std::move(cpus));
   settings.cpu_time = node.cpu_time;
   settings.cpu_time_is_capped = node.cpu_time < static_cast<double>(node.cpus.size());
-  settings.staging_bytes = config.staging_bytes == 0
-                               ? standard_staging(node, settings.join.ranks)
-                               : config.staging_bytes;
+  settings.staging_bytes = config.staging_bytes == 0 ? standard_staging(node, settings.join.ranks)
+                                                     : config.staging_bytes;
   settings.max_outstanding = config.max_outstanding == 0 ? kMaxOutstanding : config.max_outstanding;
   FF_ASSIGN_OR_RETURN(settings.options,
                       read_options(environment, config.options == nullptr ? "" : config.options));
