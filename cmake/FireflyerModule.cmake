@@ -17,9 +17,13 @@ function(ff_module name)
   endif()
 endfunction()
 
-# ff_test(NAME SOURCES ... [DEPENDS ...] [LABEL unit] [TIMEOUT seconds]): a GoogleTest program.
+# ff_test(NAME SOURCES ... [DEPENDS ...] [LABEL unit] [TIMEOUT seconds]): a GoogleTest program; nothing
+# where tests are not built.
 # Several labels are one string, "multirank slow". Tests of many ranks run alone: they count on CPUs.
 function(ff_test name)
+  if(NOT FF_BUILD_TESTS)
+    return()
+  endif()
   cmake_parse_arguments(T "" "LABEL;TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
   if(NOT T_LABEL)
     set(T_LABEL unit)
