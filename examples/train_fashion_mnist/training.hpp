@@ -14,10 +14,10 @@ namespace fashion {
 
 struct Plan {
   std::vector<Eigen::Index> widths = {kPixels, 256, 128, kClasses};
-  size_t epochs = 6;
+  size_t epochs = 10;
   size_t images = 60000;  // of the training set; the rest is left out
   size_t batch = 256;     // images a step, over all ranks
-  float rate = 0.1F;      // falls linearly to 0
+  float rate = 0.05F;     // falls linearly to 0
   float momentum = 0.9F;
   uint64_t seed = 1;
 
