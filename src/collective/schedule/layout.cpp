@@ -28,6 +28,7 @@ Partition::Partition(Layout layout, uint64_t count, size_t element_bytes, uint64
 }
 
 uint64_t Partition::total(Region region) const {
+  if (whole_) return count_;
   const uint64_t block_lines = blocks_.start(region.block + 1u) - blocks_.start(region.block);
   const uint64_t pieces = chunks_ * parts_;
   const uint64_t extra = block_lines % pieces;  // pieces 0 .. extra-1 have a line more
