@@ -23,9 +23,11 @@ using Comm = std::unique_ptr<ff_comm, Destroy>;
 struct Setting {
   std::string options;
   Comm comm;
-  std::string refusal;          // of the size at hand; the same on all ranks
-  size_t calls = 1;             // a batch
-  std::vector<double> samples;  // seconds a call, one for each batch
+  std::string refusal = "";          // of the size at hand; the same on all ranks
+  bool beaten = false;               // far from the best after two rounds; not timed again
+  size_t calls = 1;                  // a batch
+  double least = 0;                  // of the samples so far, on the slowest rank
+  std::vector<double> samples = {};  // seconds a call, one for each batch
 };
 
 [[noreturn]] void fail(const char* what) {
@@ -55,7 +57,7 @@ class Sweep {
       : control_(join("")), rounds_(rounds), batch_seconds_(batch_seconds) {
     for (std::string& text : options) {
       Comm comm = join(text);
-      settings_.push_back({std::move(text), std::move(comm), "", 1, {}});
+      settings_.push_back({std::move(text), std::move(comm)});
     }
   }
 
@@ -69,8 +71,9 @@ class Sweep {
         // Another neighbour before each in each round.
         const size_t stride = static_cast<size_t>(round) % 2 == 0 ? i : settings_.size() - 1 - i;
         Setting& setting = settings_[(stride + static_cast<size_t>(round)) % settings_.size()];
-        if (setting.refusal.empty()) setting.samples.push_back(batch(setting));
+        if (setting.refusal.empty() && !setting.beaten) setting.samples.push_back(batch(setting));
       }
+      if (round == 1) drop_the_beaten();
     }
     const double after = probe();
     for (Setting& setting : settings_) report(setting, bytes, before, after);
@@ -86,6 +89,7 @@ class Sweep {
   // everywhere), and how many calls make a batch.
   void prepare(Setting& setting) {
     setting.refusal.clear();
+    setting.beaten = false;
     setting.samples.clear();
     const ff_status status = call(setting);
     if (status == FF_ERROR_ARGUMENT || status == FF_ERROR_UNSUPPORTED ||
@@ -99,6 +103,21 @@ class Sweep {
     setting.calls = static_cast<size_t>(agree(std::min(100.0, batch_seconds_ / 10 / seconds)));
     seconds = batch(setting);
     setting.calls = static_cast<size_t>(agree(std::min(1e5, batch_seconds_ / seconds)));
+  }
+
+  // Most settings are nowhere near the best; their time is better spent on those that are. The
+  // first setting always stays: it is the one that the others are for.
+  void drop_the_beaten() {
+    constexpr double kHopeless = 1.5;
+    double best = std::numeric_limits<double>::infinity();
+    for (Setting& setting : settings_) {
+      if (!setting.refusal.empty()) continue;
+      setting.least = total(*std::min_element(setting.samples.begin(), setting.samples.end()));
+      best = std::min(best, setting.least);
+    }
+    for (size_t i = 1; i < settings_.size(); i++) {
+      settings_[i].beaten = settings_[i].refusal.empty() && settings_[i].least > kHopeless * best;
+    }
   }
 
   double batch(Setting& setting) {

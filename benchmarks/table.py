@@ -46,7 +46,7 @@ def threshold(rows):
     """The latency (ns) that parts near from far, or None where there is one phase.
 
     Splits the logarithms where the variance within both parts is least. Two phases are two cache
-    domains: their typical latencies lie a factor of two and more apart, and few probes in between.
+    domains: their typical latencies lie a factor of two and more apart, and each has whole rows.
     """
     logs = sorted(math.log(ns) for row in rows for ns in (row.before, row.after) if ns > 0)
     best, split = math.inf, None
@@ -58,12 +58,14 @@ def threshold(rows):
     if split is None:
         return None
     low, high = logs[:split], logs[split:]
-    few = max(2, len(logs) // 50)
-    if len(low) < few or len(high) < few:
-        return None
     if statistics.median(high) - statistics.median(low) < math.log(2):
         return None
-    return math.exp((low[-1] + high[0]) / 2)
+    limit = math.exp((low[-1] + high[0]) / 2)
+    # A phase lasts; a probe that another program has disturbed stands alone.
+    few = max(2, len(rows) // 20)
+    if any(sum(phase_of(row, limit) == phase for row in rows) < few for phase in ("near", "far")):
+        return None
+    return limit
 
 
 def phase_of(row, limit):
