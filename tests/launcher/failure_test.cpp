@@ -1,6 +1,5 @@
 // A rank that fails ends the job, and the first one that did is named.
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -70,10 +69,10 @@ TEST(LauncherFailure, FirstOfManyIsNamedEvenIfAllAreSeenAtOnce) {
   std::rotate(ranks.begin(), ranks.begin() + 5, ranks.end());  // not the order of their starts
   const pid_t warden = job.warden();
   kill(warden, SIGSTOP);
-  while (state_of(warden) != "T") sched_yield();
+  job.wait_for_state(warden, "T");
   for (const pid_t rank : ranks) {
     kill(rank, SIGKILL);
-    while (state_of(rank) != "Z") sched_yield();
+    job.wait_for_state(rank, "Z");
   }
   kill(warden, SIGCONT);
   EXPECT_EQ(job.wait().code, 128 + SIGKILL);
@@ -87,9 +86,9 @@ TEST(LauncherFailure, LastWordsComeBeforeTheReport) {
   job.wait_for_output("\n");
   const pid_t rank = std::stoi(job.output().substr(6)), warden = job.warden();
   kill(warden, SIGSTOP);
-  while (state_of(warden) != "T") sched_yield();
+  job.wait_for_state(warden, "T");
   kill(rank, SIGUSR1);
-  while (state_of(rank) != "Z") sched_yield();
+  job.wait_for_state(rank, "Z");
   kill(warden, SIGCONT);
   EXPECT_EQ(job.wait().code, 3);
   const size_t words = job.error().find("last word\n");
@@ -104,7 +103,7 @@ TEST(LauncherFailure, SuccessOfSomeIsNoReasonToEnd) {
   job.wait_for_output("first ");
   job.wait_for_output("\n", 3);
   const pid_t first = std::stoi(job.output().substr(job.output().find("first ") + 6));
-  while (!state_of(first).empty()) sched_yield();  // until it is waited for; ctest has a limit
+  job.wait_for_state(first, "");
   job.send_signal(SIGUSR1);
   EXPECT_EQ(job.wait().code, 0) << job.error();
   EXPECT_EQ(count(job.output(), "caught"), 2);

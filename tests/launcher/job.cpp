@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -73,8 +74,6 @@ int count(std::string_view text, std::string_view what) {
     ++found;
   return found;
 }
-
-std::string state_of(pid_t pid) { return stat_of(pid).substr(0, 1); }
 
 Job::Job(const std::vector<std::string>& arguments, const JobOptions& options)
     : token_("LAUNCHER_TEST_JOB=" + std::to_string(std::random_device{}()) + "." +
@@ -192,6 +191,13 @@ void Job::read_error_only_to_end() {
 void Job::close_output() {
   close(output_fd_);
   output_fd_ = -1;
+}
+
+void Job::wait_for_state(pid_t pid, std::string_view state, bool leave) {
+  while ((stat_of(pid).substr(0, 1) == state) == leave) {
+    if (milliseconds_left() == 0) give_up("a process does not change its state");
+    sched_yield();
+  }
 }
 
 JobEnd Job::collect() {

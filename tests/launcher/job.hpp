@@ -47,6 +47,10 @@ class Job {
   void read_error_only_to_end();
   void close_output();
 
+  // Until /proc shows the process in this state ("T": stopped, "Z": dead, "": waited for) or, with
+  // `leave`, in another. The kernel offers no event for it, so this looks again and again.
+  void wait_for_state(pid_t pid, std::string_view state, bool leave = false);
+
   // Reads to the end of both streams (all processes that hold them are gone), then waits.
   JobEnd wait();
   // Waits for the launcher itself, reading nothing.
@@ -80,7 +84,6 @@ class Job {
 std::string rank_program();
 
 int count(std::string_view text, std::string_view what);
-std::string state_of(pid_t pid);  // "S", "T", ... of /proc/PID/stat; empty: no such process
 
 // A directory that is gone with all it holds at the end of the test.
 class Directory {

@@ -1,7 +1,6 @@
 // On a terminal: tags, the keyboard's signals, input for rank 0.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -91,13 +90,9 @@ TEST(LauncherTerminal, CtrlZStopsTheRanksAndForegroundContinuesThem) {
   for (const std::string& line : job.output_lines()) ranks.push_back(std::stoi(line.substr(10)));
   job.type("\x1a");
   job.wait_for_output("stopped");
-  for (const pid_t rank : ranks) {
-    while (state_of(rank) != "T") sched_yield();  // the warden acts when it is told; ctest's limit
-  }
+  for (const pid_t rank : ranks) job.wait_for_state(rank, "T");
   job.type("fg\n");
-  for (const pid_t rank : ranks) {
-    while (state_of(rank) == "T") sched_yield();
-  }
+  for (const pid_t rank : ranks) job.wait_for_state(rank, "T", true);
   job.type("\x03");
   EXPECT_EQ(job.wait().code, 100 + SIGINT) << job.output();
   EXPECT_TRUE(job.alive().empty());
