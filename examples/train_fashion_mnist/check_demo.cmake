@@ -2,7 +2,7 @@
 # prints and how it ends.
 function(run_demo status_out text_out)
   execute_process(COMMAND ${FF} run -n 4 -- ${PROGRAM} ${ARGN}
-    RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err TIMEOUT 250)
+    RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err TIMEOUT 600)
   set(${status_out} "${status}" PARENT_SCOPE)
   set(${text_out} "${out}${err}" PARENT_SCOPE)
 endfunction()

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "data_parallel.hpp"
 #include "options.hpp"
@@ -123,6 +124,14 @@ int main(const Options& options) {
   const bool speaks = comm->rank() == 0;
   if (auto possible = check_plan(plan, *training, ranks); !possible) {
     return fail(possible.error());
+  }
+
+  if (speaks) {
+    const unsigned cpus = std::thread::hardware_concurrency();
+    std::printf("%zu ranks on %u CPUs, each with %zu images of every batch of %zu%s\n", ranks, cpus,
+                plan.batch / ranks, plan.batch,
+                ranks > cpus ? "; waiting includes waiting for a CPU's other ranks" : "");
+    std::fflush(stdout);
   }
 
   DataParallelTrainer trainer(plan, *training, *comm, options.bucket_bytes);
