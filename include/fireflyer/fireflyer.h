@@ -166,8 +166,8 @@ FF_CALL ff_operation_test(ff_operation* operation); /* FF_IN_PROGRESS, FF_OK or 
 /* Blocks this thread until the call is done. FF_IN_PROGRESS after timeout_ns (0, -1: no limit but
  * the call's own), which does not cancel the call. */
 FF_CALL ff_operation_wait(ff_operation* operation, int64_t timeout_ns);
-/* fn runs once, on the helper thread, on a driving thread, or at once if the call is already done.
- * It must not block. */
+/* fn runs once, on the helper thread, on a driving thread, or at once if the call is already
+ * done. It must not block, and may call nothing of this library but ff_operation_release. */
 FF_CALL ff_operation_on_done(ff_operation* operation, void (*fn)(void* context, ff_status),
                              void* context);
 FF_API void ff_operation_release(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "base/bytes.hpp"
 #include "base/environment.hpp"
@@ -110,6 +111,21 @@ Status find_place(const ff_config& config, const Environment& environment, JoinO
   return {};
 }
 
+// FF_LOG, and once a process the FF_* variables that nobody knows.
+Status set_up_log(const Environment& environment) {
+  if (const auto words = environment.get("FF_LOG")) {
+    FF_ASSIGN_OR_RETURN(const LogLevel level, parse_log_level(*words));
+    set_log_level(level);
+  }
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    for (const std::string& warning : environment.warnings()) {
+      log(LogLevel::kWarning, "{}", warning);
+    }
+  });
+  return {};
+}
+
 }  // namespace
 
 Result<std::chrono::nanoseconds> read_timeout(int64_t nanoseconds,
@@ -126,6 +142,7 @@ Result<std::chrono::nanoseconds> read_timeout(int64_t nanoseconds,
 Result<Settings> read_settings(const ff_config& config) {
   FF_RETURN_IF_ERROR(check_config(config));
   const Environment environment = Environment::of_process();
+  FF_RETURN_IF_ERROR(set_up_log(environment));
   Settings settings;
   FF_RETURN_IF_ERROR(find_place(config, environment, settings.join));
   settings.name = config.name == nullptr || *config.name == '\0' ? "world" : config.name;
