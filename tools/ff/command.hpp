@@ -24,6 +24,7 @@ struct Command {
   std::optional<std::vector<std::string>>* words_after_dashes = nullptr;
 };
 
+Command add_explain(CLI::App& parent);
 Command add_perf(CLI::App& parent);
 Command add_run(CLI::App& parent);
 

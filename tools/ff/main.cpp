@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
 
   using Add = Command (*)(CLI::App&);
-  const std::vector<Add> list = {ff::tools::add_perf, ff::tools::add_run};
+  const std::vector<Add> list = {ff::tools::add_explain, ff::tools::add_perf, ff::tools::add_run};
   std::vector<Command> commands;
   for (const Add add : list) commands.push_back(add(app));
 
