@@ -14,10 +14,10 @@ namespace ff::bootstrap {
 using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 
-// Saturates: a timeout of years is "never", not yesterday.
+// A negative timeout is no limit. Saturates: a timeout of years is "never", not yesterday.
 inline Time deadline_after(Time start, std::chrono::nanoseconds timeout) {
-  const auto most = std::chrono::hours(24 * 365);
-  return start + std::min<std::chrono::nanoseconds>(timeout, most);
+  const std::chrono::nanoseconds most = std::chrono::hours(24 * 365);
+  return start + (timeout < std::chrono::nanoseconds(0) ? most : std::min(timeout, most));
 }
 
 inline double seconds_since(Time start) {

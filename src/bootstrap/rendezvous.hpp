@@ -48,7 +48,8 @@ struct JoinOptions {
   std::variant<std::string, Store, RendezvousId> rendezvous;
   std::string secret;           // empty: none. Joined with an id's own
   std::string group = "world";  // must be equal on all ranks; appears in logs and errors
-  std::chrono::nanoseconds timeout = std::chrono::seconds(60);  // of join() and of conclude(), each
+  std::chrono::nanoseconds timeout =
+      std::chrono::seconds(60);  // of join() and of conclude(), each; negative: no limit
   // Keeps apart groups that form at the same time from one rendezvous, in several threads; must be
   // equal on all ranks. Groups made one after the other need none: rank 0 closes the door of one
   // before any rank leaves it.

@@ -41,13 +41,13 @@ void tighten(std::optional<T>& limit, std::optional<T> other) {
 void walk_up(const std::string& mount, std::string group,
              const std::function<void(const std::string&)>& look) {
   // A namespace shows a group outside of it as "/../..": only its own root can be seen.
-  if (group.starts_with("/..")) group = "/";
+  if (group.starts_with("/..")) group.resize(1);
   for (;;) {
     look(group == "/" ? mount : mount + group);
     if (group.size() <= 1) return;
     const size_t slash = group.rfind('/');
     if (slash == std::string::npos) return;
-    group = slash == 0 ? "/" : group.substr(0, slash);
+    group.resize(std::max<size_t>(slash, 1));
   }
 }
 
