@@ -250,7 +250,9 @@ class Fireflyer(Peer):
         self.link("fireflyer", "fireflyer.cpp")
 
     def start(self, ranks, words):
-        return [self.command_line, "run", "-n", str(ranks), "--tag", "no", "--", *words]
+        # A core for each rank while there are enough, as the peers have.
+        bind = "none" if more_ranks_than_cpus(ranks) else "core"
+        return [self.command_line, "run", "-n", str(ranks), "--bind", bind, "--tag", "no", "--", *words]
 
     def command(self, ranks, arguments):
         return self.start(ranks, [PROGRAMS / "fireflyer", *arguments]), {}
