@@ -14,7 +14,9 @@ def exported_symbols(library):
     lines = subprocess.run(
         ["nm", "--dynamic", "--defined-only", "--format=posix", library], check=True, capture_output=True, text=True
     ).stdout.splitlines()
-    return {line.split()[0].split("@")[0] for line in lines}
+    symbols = (line.split() for line in lines)
+    # Absolute ones are the names of symbol versions.
+    return {symbol[0].split("@")[0] for symbol in symbols if symbol[1] != "A"}
 
 
 def soname(library):
