@@ -15,9 +15,11 @@ test:
 
 # Ours beside the peers, interleaved in the same minutes; bench-peers installs those.
 bench: all
+	scripts/setup bench
 	benchmarks/run
 
 bench-peers:
+	scripts/setup bench
 	benchmarks/install-peers
 
 install: all
