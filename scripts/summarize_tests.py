@@ -1,7 +1,8 @@
 """Adds up ctest's JUnit reports and prints the verdict: the last line is 'N passed, N failed, N skipped'.
 
 Fails if a test failed, a stage failed, a report is missing or no test ran; and, with CI=true, if a
-test was skipped for anything but missing hardware: its reason must then start with 'needs hardware:'.
+test was skipped for the lack of a tool or a privilege: its reason must then start with 'needs hardware:'
+or 'needs surroundings:' (what a container or a folder is like).
 """
 
 import argparse
@@ -10,7 +11,7 @@ import re
 import sys
 import xml.etree.ElementTree as xml
 
-HARDWARE = re.compile(r"needs hardware:")
+NOT_OURS_TO_MEND = re.compile(r"needs (hardware|surroundings):")
 
 
 def main():
@@ -34,7 +35,7 @@ def main():
             output = case.findtext("system-out") or ""
             if case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
                 reason = " ".join(output.split()[-30:])
-                if strict and not HARDWARE.search(output):
+                if strict and not NOT_OURS_TO_MEND.search(output):
                     failed += 1
                     complaints.append(f"{name} was skipped, which CI=true forbids: {reason}")
                 else:

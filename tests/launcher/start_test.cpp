@@ -325,7 +325,8 @@ TEST(LauncherStart, WorksWithoutPidfds) {
 }
 
 TEST(LauncherStart, WorksWithoutRoot) {
-  if (geteuid() != 0) GTEST_SKIP() << "runs without root already: all other tests prove it";
+  if (geteuid() != 0)
+    GTEST_SKIP() << "needs surroundings: there is no root to give up, and all other tests prove it";
   constexpr uid_t kNobody = 65534;
   const pid_t can_reach = fork();
   if (can_reach == 0) {
@@ -334,7 +335,8 @@ TEST(LauncherStart, WorksWithoutRoot) {
   }
   int status = 0;
   waitpid(can_reach, &status, 0);
-  if (status != 0) GTEST_SKIP() << "the build directory is closed to other users";
+  if (status != 0)
+    GTEST_SKIP() << "needs surroundings: this build directory is closed to other users";
   JobOptions options;
   options.before_start = [] {
     if (setgroups(0, nullptr) != 0 || setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(125);

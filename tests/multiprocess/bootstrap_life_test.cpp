@@ -185,7 +185,7 @@ TEST(Forks, InTheMiddleOfAJoinShareNothing) {
 class PidNamespaces : public testing::TestWithParam<bool> {};
 
 TEST_P(PidNamespaces, RanksInTheirOwnMeetAndSeeDeaths) {
-  if (geteuid() != 0) GTEST_SKIP() << "making PID namespaces needs root";
+  if (geteuid() != 0) GTEST_SKIP() << "needs a privilege: root, to make PID namespaces";
   const std::string name = fresh_rendezvous();
   std::vector<Child> ranks;
   for (uint32_t r = 0; r < 3; r++) {
