@@ -59,7 +59,8 @@ TEST(Explanation, HasTheChoiceAndItsReason) {
   expect_line(text,
               "b: along trees\n  because: least predicted time\n  predicted 37.1 us; 3 chunks");
   // The fastest first, and marked; what cannot run last, with the reason.
-  const size_t chosen = text.find("\n› b"), other = text.find("\n  a"), cannot = text.find("\n  c");
+  const size_t chosen = text.find("\n› b"), other = text.find("\n  a "),
+               cannot = text.find("\n  c ");
   EXPECT_LT(chosen, other);
   EXPECT_LT(other, cannot);
   EXPECT_NE(text.find("cannot run 3 ranks"), std::string::npos);
