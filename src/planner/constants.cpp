@@ -62,7 +62,7 @@ constexpr std::array<Field<PlanConstants>, 5> kPlanFields = {{
 static_assert(sizeof(PlanConstants) == kPlanFields.size() * sizeof(uint64_t));
 
 // ---- the shipped table -----------------------------------------------------------------------
-// Measured on two cores of one server CPU (docs/performance.md says how); `ff tune` replaces it.
+// How it was found: docs/formats/constants.md.
 
 struct NamedMemory {
   const char* name;

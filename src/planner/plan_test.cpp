@@ -36,7 +36,7 @@ Status error_of(PlannerSetting setting, uint64_t count = 1024) {
   return planner.plan({.count = count}).status();
 }
 
-// What measurements of the algorithms found best (docs/performance.md): the shipped constants must
+// What measurements of the algorithms found best: the shipped constants must
 // lead there without being told.
 TEST(Planner, TwoRanksSwapWhatIsSmallAndShareOutTheRest) {
   Planner planner(one_node(2));
