@@ -39,7 +39,7 @@ struct alignas(128) Ball {
 
 // One side of the game. A core that does not answer for this long has been taken away; that burst
 // is then no measurement, and the side that gave up says so by `over`.
-constexpr auto kPatience = std::chrono::milliseconds(200);
+constexpr auto kPatience = std::chrono::seconds(1);
 
 bool await(const Ball& ball, uint64_t turn, const std::atomic<bool>& over) {
   const auto limit = Clock::now() + kPatience;

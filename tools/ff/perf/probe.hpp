@@ -8,7 +8,8 @@
 namespace ff::tools::perf {
 
 // Nanoseconds one way, the best of several bursts, between the first two CPUs this thread may run
-// on. Nothing if it may run on one only. Takes some milliseconds; other ranks should be at rest.
+// on. Nothing if it may run on one only, or if one of them is too busy to answer. Takes some
+// milliseconds; other ranks should be at rest.
 std::optional<double> core_to_core_ns();
 
 }  // namespace ff::tools::perf

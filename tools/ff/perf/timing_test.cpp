@@ -25,7 +25,7 @@ TEST(Percentiles, OfFewOrNone) {
 
 TEST(Probe, TakesAPlausibleTimeOrSaysThatItCannot) {
   const auto ns = core_to_core_ns();
-  if (!ns) GTEST_SKIP() << "needs hardware: this process may run on one CPU only";
+  if (!ns) GTEST_SKIP() << "needs hardware: two CPUs, and neither too busy to answer";
   EXPECT_GT(*ns, 5);
   EXPECT_LT(*ns, 1e5);
 }
