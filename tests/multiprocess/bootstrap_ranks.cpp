@@ -77,8 +77,10 @@ std::string join_and_report(const JoinOptions& options,
   const bootstrap::GuardedDescriptor life_line = (*gathering)->take_life_line();
   if (between) between();
   const std::string problem = problem_with(members, options);
-  const Status mine = problem.empty() ? Status() : Status(FF_ERROR_INTERNAL, problem);
-  if (const Status status = (*gathering)->conclude(mine); !status.ok()) return report(status);
+  // What this rank found is told after the agreement: a neighbour that has failed and gone is no
+  // finding, it is what the others are about to hear.
+  if (const Status status = (*gathering)->conclude(Status()); !status.ok()) return report(status);
+  if (!problem.empty()) return report(Status(FF_ERROR_INTERNAL, problem));
   gathering->reset();
   const std::string text = then ? then(members) : "";
   return report(text.empty() ? Status() : Status(FF_ERROR_INTERNAL, text));
