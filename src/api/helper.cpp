@@ -76,7 +76,11 @@ Status Helper::add(Watch watch) {
 }
 
 void Helper::remove(Engine* engine) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  // From inside its own callback there is nothing to wait for.
+  if (std::this_thread::get_id() != thread_.get_id()) {
+    told_.wait(lock, [&] { return telling_ != engine; });
+  }
   std::erase_if(watched_, [&](const Watched& watched) {
     if (watched.watch.engine != engine) return false;
     for (const Neighbour& neighbour : watched.watch.neighbours) {
@@ -133,19 +137,24 @@ bool Helper::round(Clock::time_point& next) {
 }
 
 void Helper::tell_failures() {
-  std::vector<std::pair<Watch, Failure>> due;
-  {
-    const std::lock_guard lock(mutex_);
-    for (Watched& watched : watched_) {
-      if (watched.told) continue;
-      const std::optional<Failure> failure = watched.watch.engine->failure();
-      if (!failure) continue;
-      watched.told = true;
-      log(LogLevel::kError, "{}", failure->text);
-      if (watched.watch.on_failure != nullptr) due.emplace_back(watched.watch, *failure);
-    }
+  std::unique_lock lock(mutex_);
+  const auto due = [&] {
+    return std::find_if(watched_.begin(), watched_.end(), [](const Watched& watched) {
+      return !watched.told && watched.watch.engine->failure();
+    });
+  };
+  for (auto found = due(); found != watched_.end(); found = due()) {
+    found->told = true;
+    const Watch watch = found->watch;
+    const Failure failure = *watch.engine->failure();
+    telling_ = watch.engine;  // remove() waits for it
+    lock.unlock();
+    log(LogLevel::kError, "{}", failure.text);
+    if (watch.on_failure != nullptr) watch.on_failure(watch.on_failure_context, failure);
+    lock.lock();
+    telling_ = nullptr;
+    told_.notify_all();
   }
-  for (const auto& [watch, failure] : due) watch.on_failure(watch.on_failure_context, failure);
 }
 
 // The sleeper's side of the doorbell: say so, look once more, then sleep.

@@ -7,6 +7,7 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -38,7 +39,8 @@ class Helper {
     void* on_failure_context = nullptr;
   };
   Status add(Watch watch);
-  // Afterwards the helper touches neither the engine nor its descriptors.
+  // Afterwards the helper touches neither the engine nor its descriptors, and on_failure neither
+  // runs nor will.
   void remove(Engine* engine);
 
   // There may be something to do for it. Costs a fence, and a system call if it is asleep.
@@ -67,6 +69,8 @@ class Helper {
   std::mutex mutex_;  // engines are driven under it, so that remove() can wait for that
   std::vector<Watched> watched_;
   uint64_t next_id_ = 1;
+  const Engine* telling_ = nullptr;  // whose on_failure runs now
+  std::condition_variable told_;
 
   uint32_t yields_ = 0;
   std::thread thread_;

@@ -15,7 +15,10 @@ constexpr uint32_t kMostDirectNodes = 16;  // n-1 peers an owner, and a part of 
 const Algorithm kHierarchicalTree = {
     "hierarchical_tree",
     "channel owners add up their node and exchange along two binary trees over the nodes",
-    [](const Placement& placement) { return placement.nodes() < placement.ranks(); },
+    // Inside one node it would be direct with more copies.
+    [](const Placement& placement) {
+      return placement.nodes() > 1 && placement.nodes() < placement.ranks();
+    },
     [](const Placement& placement, const Shape& shape) {
       NodeStage stage(placement, shape, 1);
       exchange_by_trees(stage);
