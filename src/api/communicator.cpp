@@ -308,7 +308,7 @@ Status Communicator::all_reduce(const void* send, void* recv, size_t count, ff_t
     return here.status() == FF_OK ? Status() : Status(here.status(), *here.message());
   }
   PooledOperation* taken = process_->operations().take();
-  const Status submitted = engine_->submit(request, *taken);
+  Status submitted = engine_->submit(request, *taken);
   if (!submitted.ok()) {
     taken->release();
     return submitted;
@@ -378,7 +378,7 @@ Result<Communicator::Planned> Communicator::make_plan(uint64_t key, uint64_t lar
 Status Communicator::touch_bulk() {
   if (bulk_touched_) return {};
   for (const SeatMemory& seat : seats_) {
-    const Status touched = touch({seat.bulk, seat_layout_.bulk_bytes & ~size_t{4095}});
+    Status touched = touch({seat.bulk, seat_layout_.bulk_bytes & ~size_t{4095}});
     if (!touched.ok()) {
       engine_->report(touched.code(), fmt::format("rank {}: {}", rank(), touched.message()));
       return touched;
