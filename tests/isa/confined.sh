@@ -27,7 +27,8 @@ for object in $(find "$build/src" -name '*.o' ! -name '*_test.cpp.o' | sort); do
         echo "$object: no wide instruction found, so this test cannot see them"
         failed=1
       fi
-      shared=$("$nm" --defined-only --extern-only "$object" | grep -v ' ff::.*Table$' | grep -Ev ' [RrDdB] _ZN2ff[0-9]+k[A-Za-z0-9]+TableE$' || true)
+      shared=$("$nm" --defined-only --extern-only "$object" |
+        grep -Ev '^[0-9a-f]+ [RD] _ZN2ff[0-9]+k[A-Za-z0-9]+TableE$' || true)
       if [ -n "$shared" ]; then
         echo "$object: defines more for the linker than its table:"
         echo "$shared"

@@ -35,8 +35,8 @@ constexpr void fill_truth(ReduceKernel (&row)[FF_BUILTIN_OPS]) {
   row[FF_BXOR] = &Reduction<L, Truth<L>, Xor>::reduce;
 }
 
-// `Float16`: the level's format for it, by its own conversion instructions where it has them.
-template <class L, class Float16>
+// Float16 and BFloat16: the level's formats for them, by its own instructions where it has them.
+template <class L, class Float16, class BFloat16>
 constexpr KernelTable make_table() {
   KernelTable table = {};
   fill_integer<L, int8_t>(table.reduce[FF_INT8]);
@@ -48,7 +48,7 @@ constexpr KernelTable make_table() {
   fill_integer<L, int64_t>(table.reduce[FF_INT64]);
   fill_integer<L, uint64_t>(table.reduce[FF_UINT64]);
   fill_floating<L, Float16>(table.reduce[FF_FLOAT16]);
-  fill_floating<L, BFloat16<L>>(table.reduce[FF_BFLOAT16]);
+  fill_floating<L, BFloat16>(table.reduce[FF_BFLOAT16]);
   fill_floating<L, Floating<L, float>>(table.reduce[FF_FLOAT32]);
   fill_floating<L, Floating<L, double>>(table.reduce[FF_FLOAT64]);
   fill_floating<L, Float8E4M3<L>>(table.reduce[FF_FLOAT8_E4M3]);

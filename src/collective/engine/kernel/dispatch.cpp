@@ -46,9 +46,9 @@ constexpr Level kLevels[] = {
 #endif
 };
 
-const KernelTable* table_of(Isa isa) {
+const Level* find(Isa isa) {
   for (const Level& level : kLevels) {
-    if (level.isa == isa) return level.table;
+    if (level.isa == isa) return &level;
   }
   return nullptr;
 }
@@ -84,16 +84,16 @@ Result<Isa> select_isa(std::string_view cap) {
 }
 
 ReduceKernel reduce_kernel(Isa isa, ff_type type, ff_reduce_op op) {
-  const KernelTable* table = table_of(isa);
-  if (table == nullptr || static_cast<unsigned>(type) >= FF_TYPE_COUNT || op >= FF_BUILTIN_OPS) {
+  const Level* level = find(isa);
+  if (level == nullptr || static_cast<unsigned>(type) >= FF_TYPE_COUNT || op >= FF_BUILTIN_OPS) {
     return nullptr;
   }
-  return table->reduce[type][op];
+  return level->table->reduce[type][op];
 }
 
 CopyKernel copy_kernel(Isa isa) {
-  const KernelTable* table = table_of(isa);
-  return table == nullptr ? nullptr : table->copy;
+  const Level* level = find(isa);
+  return level == nullptr ? nullptr : level->table->copy;
 }
 
 Status check_reduction(ff_type type, ff_reduce_op op) {

@@ -8,14 +8,15 @@
 namespace ff {
 
 // Every NaN becomes the positive quiet one without payload.
-template <class L>
-FF_KERNEL_INLINE Vector<L, float> canonical(Vector<L, float> x) {
-  return select(x == x, x, as<Vector<L, float>>(fill<Vector<L, uint32_t>>(0x7fc00000u)));
-}
-template <class L>
-FF_KERNEL_INLINE Vector<L, double> canonical(Vector<L, double> x) {
-  return select(x == x, x,
-                as<Vector<L, double>>(fill<Vector<L, uint64_t>>(uint64_t{0x7ff8000000000000})));
+template <class L, class V>
+FF_KERNEL_INLINE V canonical(V x) {
+  if constexpr (requires { L::canonical(x); }) {
+    return L::canonical(x);
+  } else if constexpr (sizeof(ElementOf<V>) == sizeof(float)) {
+    return select(x == x, x, as<V>(fill<Vector<L, uint32_t>>(0x7fc00000u)));
+  } else {
+    return select(x == x, x, as<V>(fill<Vector<L, uint64_t>>(uint64_t{0x7ff8000000000000})));
+  }
 }
 
 // Types that are accumulated as they are.

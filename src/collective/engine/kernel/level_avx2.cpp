@@ -90,6 +90,6 @@ struct Float16 {
 
 }  // namespace
 
-constexpr KernelTable kAvx2Table = make_table<Avx2, Float16>();
+constexpr KernelTable kAvx2Table = make_table<Avx2, Float16, BFloat16<Avx2>>();
 
 }  // namespace ff

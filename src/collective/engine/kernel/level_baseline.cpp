@@ -65,6 +65,7 @@ struct Baseline {
 
 }  // namespace
 
-constexpr KernelTable kBaselineTable = make_table<Baseline, PortableFloat16<Baseline>>();
+constexpr KernelTable kBaselineTable =
+    make_table<Baseline, PortableFloat16<Baseline>, BFloat16<Baseline>>();
 
 }  // namespace ff

@@ -67,6 +67,6 @@ struct Float16 {
 
 }  // namespace
 
-constexpr KernelTable kNeonTable = make_table<Neon, Float16>();
+constexpr KernelTable kNeonTable = make_table<Neon, Float16, BFloat16<Neon>>();
 
 }  // namespace ff

@@ -99,7 +99,12 @@ struct Reduction {
   template <int n, class Access>
   static FF_KERNEL_INLINE Accumulator tree(const void* const* in, size_t offset, Access access) {
     if constexpr (n == 1) {
-      return Format::widen(access.load(static_cast<const char*>(in[0]) + offset));
+      const char* from = static_cast<const char*>(in[0]) + offset;
+      if constexpr (requires { Format::load(from); } && std::is_same_v<Access, WholeAccess<L>>) {
+        return Format::load(from);
+      } else {
+        return Format::widen(access.load(from));
+      }
     } else {
       constexpr int left = n > 4 ? 4 : n > 2 ? 2 : 1;
       const Accumulator a = tree<left>(in, offset, access);
