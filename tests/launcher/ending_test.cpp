@@ -135,13 +135,12 @@ TEST(LauncherEnd, ChildrenThatAreNotTheJobsAreLeftAlone) {
   options.before_start = [] {
     if (fork() != 0) return;
     close_range(0, ~0U, 0);  // the test waits for the end of its pipes
-    execlp("sleep", "sleep", "1000", nullptr);
+    execlp("sleep", "sleep", "60", nullptr);
   };
   Job job({"-n", "1", "--", "true"}, options);
   EXPECT_EQ(job.wait().code, 0);
   const std::vector<pid_t> left = job.alive();
-  ASSERT_EQ(left.size(), 1u);
-  kill(left.front(), SIGKILL);
+  EXPECT_EQ(left.size(), 1u);
 }
 
 TEST(LauncherEnd, RanksKillOfItsGroupStaysWithinTheRank) {

@@ -6,6 +6,7 @@
 #include <pty.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -98,6 +99,7 @@ Job::Job(const std::vector<std::string>& arguments, const JobOptions& options)
   }
   pid_ = fork();
   if (pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // of a test that is killed: the warden cleans up
     if (options.terminal) {
       login_tty(terminal);
     } else {
@@ -123,10 +125,8 @@ Job::Job(const std::vector<std::string>& arguments, const JobOptions& options)
 }
 
 Job::~Job() {
-  if (!collected_) {
-    for (const pid_t pid : alive()) kill(pid, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
+  for (const pid_t pid : alive()) kill(pid, SIGKILL);  // of a launcher that failed its test
+  if (!collected_) waitpid(pid_, nullptr, 0);
   for (const int fd : {output_fd_, error_fd_}) {
     if (fd >= 0) close(fd);
   }
